@@ -1,0 +1,7 @@
+//! cli
+
+use std::process::ExitCode;
+
+pub fn main() -> ExitCode {
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,207 @@
+//! Identifiers. Each is a type of its own, so that a pull number never stands where a repository id belongs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! numeric_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+numeric_id!(
+    /// GitHub's id of one installation of the App on an account.
+    InstallationId
+);
+numeric_id!(
+    /// GitHub's id of a repository; it survives renames and transfers, the name does not.
+    RepositoryId
+);
+numeric_id!(
+    /// A pull request's number within its repository.
+    PullNumber
+);
+
+/// The GUID of `X-GitHub-Delivery`. A redelivery carries the same one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DeliveryId(String);
+
+impl DeliveryId {
+    /// Accepts what GitHub sends: 1 to 64 ASCII letters, digits and dashes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = !text.is_empty() && text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A full git object id: 40 (SHA-1) or 64 (SHA-256) lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sha(String);
+
+impl Sha {
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits =
+            matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The seven digits people read.
+    pub fn short(&self) -> &str {
+        &self.0[..7]
+    }
+}
+
+impl TryFrom<String> for Sha {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a full git object id"))
+    }
+}
+
+impl From<Sha> for String {
+    fn from(sha: Sha) -> Self {
+        sha.0
+    }
+}
+
+impl fmt::Display for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// `owner/name`, each part within GitHub's alphabet: so it is safe in a URL path and as a folder name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RepoName {
+    owner: String,
+    name: String,
+}
+
+impl RepoName {
+    pub fn new(owner: &str, name: &str) -> Option<Self> {
+        let part = |text: &str| {
+            !text.is_empty()
+                && text.len() <= 100
+                && text != "."
+                && text != ".."
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        };
+        (part(owner) && part(name)).then(|| Self { owner: owner.to_owned(), name: name.to_owned() })
+    }
+
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl FromStr for RepoName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split_once('/')
+            .and_then(|(owner, name)| Self::new(owner, name))
+            .ok_or_else(|| format!("`{text}` is not a repository name of the form owner/name"))
+    }
+}
+
+impl TryFrom<String> for RepoName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<RepoName> for String {
+    fn from(name: RepoName) -> Self {
+        name.to_string()
+    }
+}
+
+impl fmt::Display for RepoName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.name)
+    }
+}
+
+/// A job's row id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub i64);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One run of a flow over one input: a folder of artifacts and a row of steps. UUID version 7, so runs sort by start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub uuid::Uuid);
+
+impl RunId {
+    pub fn parse(text: &str) -> Option<Self> {
+        uuid::Uuid::parse_str(text).ok().map(Self)
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_name_cannot_leave_its_folder() {
+        assert!(RepoName::new("octo", "calc.rs").is_some());
+        for (owner, name) in [("..", "x"), ("a", ".."), ("a", "b/c"), ("", "b"), ("a", "b c"), ("a", "b%2e")] {
+            assert_eq!(RepoName::new(owner, name), None, "{owner}/{name}");
+        }
+    }
+
+    #[test]
+    fn a_sha_is_full_and_lower_case() {
+        assert!(Sha::parse(&"a".repeat(40)).is_some());
+        assert!(Sha::parse(&"a".repeat(64)).is_some());
+        assert_eq!(Sha::parse(&"A".repeat(40)), None);
+        assert_eq!(Sha::parse("abc1234"), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! The words every room shares: ids, events, jobs, diffs, findings, outcomes, the clock, secrets.
+//!
+//! Promise: a value of these types is already checked; nobody checks it again.
+//! Never: no I/O, no SQL, no HTTP, no wire format of somebody else. `domain` imports only `stdx`.
+
+pub mod clock;
+pub mod diff;
+pub mod event;
+pub mod finding;
+pub mod ids;
+pub mod job;
+pub mod outcome;
+pub mod secret;
+pub mod untrusted;
+
+pub use clock::{Clock, Millis};
+pub use diff::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind};
+pub use event::{Action, Event, PullEvent, Sender};
+pub use finding::{Category, Finding, Fingerprint, Fix, RuleId, Severity, Span};
+pub use ids::{DeliveryId, InstallationId, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha};
+pub use job::{Job, ReviewTarget};
+pub use outcome::{Coverage, NotRead, Outcome};
+pub use secret::Secret;
+pub use untrusted::Untrusted;

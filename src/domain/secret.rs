@@ -1,0 +1,30 @@
+//! A value that never prints.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretString};
+
+/// Printed and logged as `[redacted]`; wiped from memory on drop.
+#[derive(Clone)]
+pub struct Secret(SecretString);
+
+impl Secret {
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(SecretString::from(value.into()))
+    }
+
+    /// The value itself, for the one call that needs it.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.expose().trim().is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}

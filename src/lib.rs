@@ -1,0 +1,34 @@
+#![doc = include_str!("ARCHITECTURE.md")]
+
+// Ground.
+pub mod domain;
+pub mod stdx;
+
+// Memory.
+pub mod queue;
+pub mod store;
+
+// Workshop.
+pub mod analysis;
+pub mod artifact;
+pub mod config;
+pub mod github;
+pub mod workspace;
+
+// Crew.
+pub mod agent;
+
+// The way of an event.
+pub mod pipeline;
+pub mod publish;
+pub mod router;
+
+// Hall.
+pub mod app;
+
+// Doors.
+pub mod cli;
+pub mod webhook;
+
+// Try it.
+pub mod demo;

@@ -1,0 +1,5 @@
+//! The `octoswarm` binary: everything lives in the library's `cli` room.
+
+fn main() -> std::process::ExitCode {
+    octoswarm::cli::main()
+}

@@ -1,0 +1,8 @@
+//! What the standard library lacks: hashes as hex, atomic files, text trimming, backoff.
+//!
+//! Promise: small, pure where possible, tested here.
+//! Never: no word of our trade; nothing here knows what a pull request is.
+
+pub mod file;
+pub mod hash;
+pub mod text;

@@ -1,0 +1,22 @@
+//! One integration test binary; modules mirror the rooms of `src/`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests"
+)]
+
+mod analysis;
+mod cli;
+mod demo;
+mod faults;
+mod flow;
+mod github;
+mod publish;
+mod queue;
+mod regression;
+mod store;
+mod support;
+mod webhook;
+mod workspace;

@@ -1,0 +1,1 @@
+//! See the room of the same name.
