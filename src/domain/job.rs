@@ -62,3 +62,18 @@ impl ReviewTarget {
         format!("pull/{}/{}", self.repository, self.number)
     }
 }
+
+/// What the queue does about a failure: the only question it asks of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Trying again cannot help.
+    Discard,
+    /// Try again with backoff.
+    Retry,
+    /// Try again no sooner than this; GitHub said so.
+    RetryAfter(std::time::Duration),
+    /// The job was cancelled or overtaken; not a failure.
+    Cancelled,
+    /// Not yet: wait this long; uses up no attempt.
+    Snooze(std::time::Duration),
+}

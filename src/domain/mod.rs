@@ -4,6 +4,7 @@
 //! Never: no I/O, no SQL, no HTTP, no wire format of somebody else. `domain` imports only `stdx`.
 
 pub mod clock;
+pub mod credential;
 pub mod diff;
 pub mod event;
 pub mod finding;
@@ -14,11 +15,12 @@ pub mod secret;
 pub mod untrusted;
 
 pub use clock::{Clock, Millis};
+pub use credential::Credential;
 pub use diff::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind};
 pub use event::{Action, Event, PullEvent, Sender};
 pub use finding::{Category, Finding, Fingerprint, Fix, RuleId, Severity, Span};
 pub use ids::{DeliveryId, InstallationId, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha};
-pub use job::{Job, ReviewTarget};
+pub use job::{Class, Job, ReviewTarget};
 pub use outcome::{Coverage, NotRead, Outcome};
 pub use secret::Secret;
 pub use untrusted::Untrusted;

@@ -1,0 +1,33 @@
+//! What a flow wants done in the world. `publish` turns it into calls and proofs.
+
+use serde::{Deserialize, Serialize};
+
+use super::ReviewReport;
+use crate::domain::{FileDiff, ReviewTarget, RunId, Severity, Sha};
+
+/// A review of a pull request at one head: comments, threads, check run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewIntent {
+    pub target: ReviewTarget,
+    pub run: RunId,
+    /// The merge base that the anchors were computed against.
+    pub base: Sha,
+    pub files: Vec<FileDiff>,
+    pub report: ReviewReport,
+    /// Sentences the reader must know, for instance "the configuration file is invalid: defaults were used".
+    pub notices: Vec<String>,
+    /// A finding at or above this makes the check fail; `None` never fails it.
+    pub fail_on: Option<Severity>,
+    pub on_unreviewed: OnUnreviewed,
+}
+
+/// The check's conclusion when the change could not be reviewed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnreviewed {
+    /// Satisfies a required check on GitHub.
+    #[default]
+    Neutral,
+    ActionRequired,
+    Failure,
+}

@@ -1,0 +1,12 @@
+//! A token bound to the one place that may see it.
+
+use super::Secret;
+
+/// What git's smart HTTP needs to speak to one server. Only `github`'s token cache makes one in production.
+#[derive(Debug, Clone)]
+pub struct Credential {
+    /// `scheme://host[:port]`, compared exactly: a redirect elsewhere gets nothing.
+    pub origin: String,
+    pub user: String,
+    pub token: Secret,
+}
