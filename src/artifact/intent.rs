@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ReviewReport;
-use crate::domain::{FileDiff, ReviewTarget, RunId, Severity, Sha};
+use crate::domain::{FileDiff, OnUnreviewed, ReviewTarget, RunId, Severity, Sha};
 
 /// A review of a pull request at one head: comments, threads, check run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,15 +19,4 @@ pub struct ReviewIntent {
     /// A finding at or above this makes the check fail; `None` never fails it.
     pub fail_on: Option<Severity>,
     pub on_unreviewed: OnUnreviewed,
-}
-
-/// The check's conclusion when the change could not be reviewed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnUnreviewed {
-    /// Satisfies a required check on GitHub.
-    #[default]
-    Neutral,
-    ActionRequired,
-    Failure,
 }

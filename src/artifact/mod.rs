@@ -8,5 +8,5 @@ pub mod intent;
 pub mod review;
 
 pub use facts::ReviewFacts;
-pub use intent::{OnUnreviewed, ReviewIntent};
+pub use intent::ReviewIntent;
 pub use review::{AgentFindings, FilePlan, ReviewReport};

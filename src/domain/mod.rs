@@ -21,6 +21,6 @@ pub use event::{Action, Event, PullEvent, Sender};
 pub use finding::{Category, Finding, Fingerprint, Fix, RuleId, Severity, Span};
 pub use ids::{DeliveryId, InstallationId, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha};
 pub use job::{Class, Job, ReviewTarget};
-pub use outcome::{Coverage, NotRead, Outcome};
+pub use outcome::{Coverage, NotRead, OnUnreviewed, Outcome};
 pub use secret::Secret;
 pub use untrusted::Untrusted;

@@ -32,3 +32,14 @@ pub struct NotRead {
     /// "binary", "generated", "larger than 1 MiB", "no rules for .xyz" …
     pub reason: String,
 }
+
+/// The check's conclusion when the change could not be reviewed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnUnreviewed {
+    /// Satisfies a required check on GitHub.
+    #[default]
+    Neutral,
+    ActionRequired,
+    Failure,
+}

@@ -1,0 +1,140 @@
+//! `.github/octoswarm.yml`, read from the default branch: a pull request that edits it changes nothing until it is merged.
+
+use serde::Deserialize;
+
+use crate::domain::{OnUnreviewed, Severity};
+
+pub const CONFIG_PATH: &str = ".github/octoswarm.yml";
+
+/// Larger files are refused unread.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// What a repository decides for itself. Every key is optional; an unknown one is an error.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RepoConfig {
+    /// Review pull requests at all.
+    pub review: bool,
+    /// Review drafts too, not only pull requests that are ready.
+    pub review_drafts: bool,
+    /// Review pull requests that a bot opened.
+    pub review_bots: bool,
+    /// Findings at or above this fail the check: `low`, `medium`, `high` or `never`.
+    pub fail_on: Bar,
+    /// Findings below this are not reported.
+    pub min_severity: Severity,
+    /// Globs of paths that are not reviewed, for instance `vendor/**`.
+    pub ignore: Vec<String>,
+    /// Rules switched off, by id.
+    pub disable: Vec<String>,
+    /// The check's conclusion when a change could not be reviewed: `neutral`, `action_required` or `failure`.
+    pub on_unreviewed: OnUnreviewed,
+}
+
+/// A severity or `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bar {
+    Low,
+    Medium,
+    High,
+    Never,
+}
+
+impl Bar {
+    pub fn severity(self) -> Option<Severity> {
+        match self {
+            Self::Low => Some(Severity::Low),
+            Self::Medium => Some(Severity::Medium),
+            Self::High => Some(Severity::High),
+            Self::Never => None,
+        }
+    }
+}
+
+impl Default for RepoConfig {
+    fn default() -> Self {
+        Self {
+            review: true,
+            review_drafts: false,
+            review_bots: false,
+            fail_on: Bar::High,
+            min_severity: Severity::Low,
+            ignore: Vec::new(),
+            disable: Vec::new(),
+            on_unreviewed: OnUnreviewed::Neutral,
+        }
+    }
+}
+
+impl RepoConfig {
+    /// Reads the file's text. An empty file is the default.
+    ///
+    /// # Errors
+    /// One sentence for the reader of the pull request: what is wrong and on which line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_BYTES {
+            return Err(format!("the file has {} bytes, more than the {MAX_BYTES} allowed", text.len()));
+        }
+        let only_comments = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+        if only_comments {
+            return Ok(Self::default());
+        }
+        let config: Self = serde_saphyr::from_str(text).map_err(|e| first_line(&e.to_string()))?;
+        for glob in &config.ignore {
+            globset::Glob::new(glob)
+                .map_err(|e| format!("`ignore` holds `{glob}`, which is not a glob: {}", e.kind()))?;
+        }
+        Ok(config)
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or(text).trim_end_matches(['.', ' ']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_can_be_set() {
+        let text = "review: true\nreview_drafts: true\nreview_bots: true\nfail_on: never\nmin_severity: medium\n\
+                    ignore: ['vendor/**']\ndisable: [eval-call]\non_unreviewed: action_required\n";
+        let config = RepoConfig::parse(text).unwrap();
+        assert_eq!(config.fail_on.severity(), None);
+        assert_eq!(config.min_severity, Severity::Medium);
+        assert_eq!(config.disable, ["eval-call"]);
+        assert_eq!(config.on_unreviewed, OnUnreviewed::ActionRequired);
+    }
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        assert_eq!(RepoConfig::parse("").unwrap(), RepoConfig::default());
+        assert_eq!(RepoConfig::parse("# nothing yet\n\n").unwrap(), RepoConfig::default());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, named) in [
+            ("reviw: true\n", "reviw"),
+            ("fail_on: sometimes\n", "sometimes"),
+            ("ignore: ['a[']\n", "a["),
+            ("review: [\n", "line"),
+        ] {
+            let error = RepoConfig::parse(text).unwrap_err();
+            assert!(error.contains(named), "{text:?}: {error}");
+        }
+        assert!(RepoConfig::parse(&"#".repeat(MAX_BYTES + 1)).is_err());
+    }
+
+    #[test]
+    fn an_alias_bomb_is_refused() {
+        let mut text = String::from("ignore:\n  - &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+        for level in 1..9 {
+            let previous = level - 1;
+            text.push_str(&format!("  - &a{level} [{}]\n", vec![format!("*a{previous}"); 10].join(",")));
+        }
+        assert!(RepoConfig::parse(&text).is_err());
+    }
+}

@@ -1,0 +1,311 @@
+//! The server's own settings: `octoswarm.toml`, then `OCTOSWARM_*` variables over it, then flags over both.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::Error;
+use crate::domain::Secret;
+
+/// What `serve` runs with.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    pub app_id: u64,
+    pub private_key: Secret,
+    /// All accepted at once, so that a secret can be rotated; never empty, none of them empty.
+    pub webhook_secrets: Vec<Secret>,
+    pub listen: SocketAddr,
+    /// REST base, for instance `https://api.github.com` or `https://ghes.example/api/v3`.
+    pub api_url: String,
+    /// Where repositories are cloned from, for instance `https://github.com`.
+    pub web_url: String,
+    pub state: PathBuf,
+    pub log: LogFormat,
+    pub tuning: Tuning,
+}
+
+/// Numbers that an operator rarely touches.
+#[derive(Debug, Clone)]
+pub struct Tuning {
+    /// Jobs worked on at once.
+    pub workers: usize,
+    /// Pause between two writes to GitHub for one installation (GitHub asks for a second).
+    pub write_pace: Duration,
+    /// How long after an unanswered write GitHub is asked whether it took effect.
+    pub settle: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+/// What flags may override; none of it is secret.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    pub file: Option<PathBuf>,
+    pub listen: Option<SocketAddr>,
+    pub state: Option<PathBuf>,
+}
+
+/// `octoswarm.toml`. Secrets stand in files of their own, named here.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileWire {
+    app_id: Option<u64>,
+    private_key_file: Option<PathBuf>,
+    /// One file a secret: during a rotation the new and the old one.
+    webhook_secret_files: Vec<PathBuf>,
+    listen: Option<SocketAddr>,
+    api_url: Option<String>,
+    web_url: Option<String>,
+    state: Option<PathBuf>,
+    log: Option<LogFormat>,
+    workers: Option<usize>,
+    write_pace_ms: Option<u64>,
+    settle_ms: Option<u64>,
+}
+
+impl ServerConfig {
+    /// Reads file and environment.
+    ///
+    /// # Errors
+    /// The first thing that is missing or wrong, with what to do about it.
+    pub fn load(overrides: &Overrides) -> Result<Self, Error> {
+        Self::resolve(overrides, &env)
+    }
+
+    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let named = overrides.file.clone().or_else(|| env("OCTOSWARM_CONFIG").map(PathBuf::from));
+        let file = read_file(named.as_deref())?;
+        let state = overrides
+            .state
+            .clone()
+            .or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from))
+            .or(file.state)
+            .map_or_else(|| default_state(env), Ok)?;
+        let app_id = parsed(env, "OCTOSWARM_APP_ID")?.or(file.app_id).ok_or(Error::Missing {
+            what: "the App's id",
+            hint: "set `app_id` in octoswarm.toml or OCTOSWARM_APP_ID; it stands on the App's settings page",
+        })?;
+        let private_key = secret(
+            env("OCTOSWARM_PRIVATE_KEY"),
+            env("OCTOSWARM_PRIVATE_KEY_FILE").map(PathBuf::from).or(file.private_key_file).as_deref(),
+        )?
+        .ok_or(Error::Missing {
+            what: "the App's private key",
+            hint: "set `private_key_file` in octoswarm.toml, OCTOSWARM_PRIVATE_KEY_FILE or OCTOSWARM_PRIVATE_KEY; \
+                   generate the key on the App's settings page",
+        })?;
+        let listen = overrides
+            .listen
+            .map_or_else(|| parsed(env, "OCTOSWARM_LISTEN"), |listen| Ok(Some(listen)))?
+            .or(file.listen)
+            .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 3000)));
+        let millis = |name, from_file: Option<u64>, default| -> Result<Duration, Error> {
+            Ok(Duration::from_millis(parsed(env, name)?.or(from_file).unwrap_or(default)))
+        };
+        Ok(Self {
+            app_id,
+            private_key,
+            webhook_secrets: webhook_secrets(env, &file.webhook_secret_files)?,
+            listen,
+            api_url: base_url("api_url", env("OCTOSWARM_API_URL").or(file.api_url), "https://api.github.com")?,
+            web_url: base_url("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url), "https://github.com")?,
+            state,
+            log: match env("OCTOSWARM_LOG_FORMAT").as_deref() {
+                None => file.log.unwrap_or_default(),
+                Some("text") => LogFormat::Text,
+                Some("json") => LogFormat::Json,
+                Some(other) => {
+                    return Err(invalid("OCTOSWARM_LOG_FORMAT", format!("`{other}` is neither text nor json")));
+                }
+            },
+            tuning: Tuning {
+                workers: parsed(env, "OCTOSWARM_WORKERS")?.or(file.workers).unwrap_or(4).clamp(1, 256),
+                write_pace: millis("OCTOSWARM_WRITE_PACE_MS", file.write_pace_ms, 1_000)?,
+                settle: millis("OCTOSWARM_SETTLE_MS", file.settle_ms, 10_000)?,
+            },
+        })
+    }
+}
+
+/// The state folder when nothing else is configured: `--state`, `OCTOSWARM_STATE`, else the platform's state directory.
+///
+/// # Errors
+/// When there is no home directory to fall back on.
+pub fn state_dir(flag: Option<PathBuf>) -> Result<PathBuf, Error> {
+    match flag.or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from)) {
+        Some(dir) => Ok(dir),
+        None => default_state(&env),
+    }
+}
+
+/// The log filter: `OCTOSWARM_LOG`, in `tracing`'s directive syntax.
+pub fn log_filter() -> Option<String> {
+    env("OCTOSWARM_LOG")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn default_state(env: &dyn Fn(&str) -> Option<String>) -> Result<PathBuf, Error> {
+    env("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env("HOME").map(|home| Path::new(&home).join(".local/state")))
+        .map(|dir| dir.join("octoswarm"))
+        .ok_or(Error::Missing { what: "a place for the state", hint: "name one with --state or OCTOSWARM_STATE" })
+}
+
+/// The named file must exist; `octoswarm.toml` in the working directory may.
+fn read_file(named: Option<&Path>) -> Result<FileWire, Error> {
+    let path = named.unwrap_or_else(|| Path::new("octoswarm.toml"));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => return Ok(FileWire::default()),
+        Err(source) => return Err(Error::Read { path: path.display().to_string(), source }),
+    };
+    toml::from_str(&text).map_err(|e| invalid(&path.display().to_string(), e.to_string().trim_end().to_owned()))
+}
+
+fn webhook_secrets(env: &dyn Fn(&str) -> Option<String>, files: &[PathBuf]) -> Result<Vec<Secret>, Error> {
+    let mut secrets = Vec::new();
+    for name in ["OCTOSWARM_WEBHOOK_SECRET", "OCTOSWARM_WEBHOOK_SECRET_PREVIOUS"] {
+        if let Some(value) = env(name) {
+            secrets.push(non_empty(name, &value)?);
+        }
+    }
+    let from_env = env("OCTOSWARM_WEBHOOK_SECRET_FILE").map(PathBuf::from);
+    for file in from_env.iter().chain(files) {
+        secrets.extend(secret(None, Some(file))?);
+    }
+    if secrets.is_empty() {
+        return Err(Error::Missing {
+            what: "the webhook secret",
+            hint: "set `webhook_secret_files` in octoswarm.toml, OCTOSWARM_WEBHOOK_SECRET_FILE or OCTOSWARM_WEBHOOK_SECRET \
+                   to the secret of the App's webhook",
+        });
+    }
+    Ok(secrets)
+}
+
+fn secret(value: Option<String>, file: Option<&Path>) -> Result<Option<Secret>, Error> {
+    match (value, file) {
+        (Some(value), _) => non_empty("the secret", &value).map(Some),
+        (None, Some(path)) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|source| Error::Read { path: path.display().to_string(), source })?;
+            non_empty(&path.display().to_string(), &text).map(Some)
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// Files end in a line break that is not part of the secret.
+fn non_empty(what: &str, value: &str) -> Result<Secret, Error> {
+    let value = value.trim_end_matches(['\r', '\n']);
+    if value.trim().is_empty() {
+        return Err(Error::Empty { what: what.to_owned() });
+    }
+    Ok(Secret::new(value))
+}
+
+fn parsed<T>(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>, Error>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    env(name).map(|text| text.parse().map_err(|e: T::Err| invalid(name, format!("`{text}`: {e}")))).transpose()
+}
+
+/// Credentials travel to this address, so it is https, or http on this machine only.
+fn base_url(what: &str, given: Option<String>, default: &str) -> Result<String, Error> {
+    let text = given.unwrap_or_else(|| default.to_owned());
+    let url = reqwest::Url::parse(&text).map_err(|e| invalid(what, format!("`{text}`: {e}")))?;
+    let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+    if !(url.scheme() == "https" || url.scheme() == "http" && loopback) {
+        return Err(invalid(what, format!("`{text}` is not https; tokens would travel in the clear")));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(invalid(what, "the address holds credentials; remove them".to_owned()));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+fn invalid(path: &str, detail: String) -> Error {
+    Error::Invalid { path: path.to_owned(), detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn load(vars: &[(&str, &str)]) -> Result<ServerConfig, Error> {
+        let vars: HashMap<String, String> = vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let overrides = Overrides { file: None, ..Overrides::default() };
+        ServerConfig::resolve(&overrides, &|name| vars.get(name).filter(|v| !v.is_empty()).cloned())
+    }
+
+    const FULL: [(&str, &str); 4] = [
+        ("OCTOSWARM_APP_ID", "7"),
+        ("OCTOSWARM_PRIVATE_KEY", "pem"),
+        ("OCTOSWARM_WEBHOOK_SECRET", "s3cret"),
+        ("HOME", "/home/op"),
+    ];
+
+    #[test]
+    fn the_environment_alone_is_enough() {
+        let config = load(&FULL).unwrap();
+        assert_eq!(config.app_id, 7);
+        assert_eq!(config.api_url, "https://api.github.com");
+        assert_eq!(config.state, Path::new("/home/op/.local/state/octoswarm"));
+        assert_eq!(config.tuning.settle, Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_a_way_out() {
+        for dropped in ["OCTOSWARM_APP_ID", "OCTOSWARM_PRIVATE_KEY", "OCTOSWARM_WEBHOOK_SECRET"] {
+            let rest: Vec<_> = FULL.into_iter().filter(|(name, _)| *name != dropped).collect();
+            let error = load(&rest).unwrap_err();
+            assert!(error.hint().is_some_and(|hint| hint.contains(dropped)), "{dropped}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_blank_secret_does_not_start() {
+        let mut vars = FULL.to_vec();
+        vars[2].1 = "  \n";
+        assert!(matches!(load(&vars), Err(Error::Empty { .. })));
+    }
+
+    #[test]
+    fn tokens_never_travel_in_the_clear() {
+        for (url, fits) in [
+            ("https://ghes.example/api/v3/", true),
+            ("http://127.0.0.1:9/api/v3", true),
+            ("http://ghes.example/api/v3", false),
+            ("http://127.0.0.1.evil.example", false),
+            ("https://user:pw@ghes.example", false),
+        ] {
+            let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_API_URL", url)]).collect();
+            assert_eq!(load(&vars).is_ok(), fits, "{url}");
+        }
+    }
+
+    #[test]
+    fn two_secrets_are_accepted_during_a_rotation() {
+        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_WEBHOOK_SECRET_PREVIOUS", "old")]).collect();
+        let config = load(&vars).unwrap();
+        assert_eq!(config.webhook_secrets.iter().map(Secret::expose).collect::<Vec<_>>(), ["s3cret", "old"]);
+        assert!(!format!("{config:?}").contains("s3cret"));
+    }
+}
