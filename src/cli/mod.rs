@@ -1,7 +1,92 @@
-//! cli
+//! The command line: one file a verb.
+//!
+//! Promise: exit codes mean what the help says; what a program reads goes to standard output, what a person is told to standard error.
+//! Never: no decision about code or GitHub is made here; verbs call `app`.
+
+mod args;
+mod demo;
+mod report;
+mod review;
+mod rules;
+mod scan;
+mod serve;
 
 use std::process::ExitCode;
 
+use clap::Parser;
+
+use args::{Args, Verb};
+
+/// Findings at or above the bar.
+const EXIT_FINDINGS: u8 = 1;
+/// Wrong use or configuration; clap exits with it too.
+const EXIT_USAGE: u8 = 2;
+/// The work itself could not be done.
+const EXIT_FAILED: u8 = 3;
+
+/// Why a verb ended without success.
+enum Failure {
+    /// The user can correct it: exit 2.
+    Usage(anyhow::Error),
+    /// It could not be done: exit 3.
+    Failed(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+type Exit = Result<ExitCode, Failure>;
+
+/// Reads the arguments, runs the verb, tells the exit code.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    // One crypto provider in the whole program, chosen before anyone asks for the default.
+    let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let args = Args::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return tell(&Failure::Failed(error.into())),
+    };
+    let exit = runtime.block_on(async {
+        match args.verb {
+            Verb::Serve(args) => serve::cmd_serve(args).await,
+            Verb::Demo(args) => demo::cmd_demo(args).await,
+            Verb::Review(args) => review::cmd_review(args).await,
+            Verb::Scan(args) => scan::cmd_scan(args).await,
+            Verb::Rules(args) => rules::cmd_rules(&args),
+        }
+    });
+    exit.unwrap_or_else(|failure| tell(&failure))
+}
+
+fn tell(failure: &Failure) -> ExitCode {
+    let (error, code) = match failure {
+        Failure::Usage(error) => (error, EXIT_USAGE),
+        Failure::Failed(error) => (error, EXIT_FAILED),
+    };
+    report::error(&format!("{error:#}"));
+    if let Some(hint) = hint(error) {
+        report::hint(&hint);
+    }
+    ExitCode::from(code)
+}
+
+fn hint(error: &anyhow::Error) -> Option<String> {
+    error
+        .downcast_ref::<crate::app::Error>()
+        .and_then(crate::app::Error::hint)
+        .or_else(|| error.downcast_ref::<crate::config::Error>().and_then(|e| e.hint().map(str::to_owned)))
+}
+
+/// Log lines go to standard error; `OCTOSWARM_LOG` sets the filter.
+fn start_logging(format: crate::config::LogFormat, default_filter: &str) {
+    let filter = crate::config::log_filter().unwrap_or_else(|| default_filter.to_owned());
+    let filter = tracing_subscriber::EnvFilter::new(filter);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    match format {
+        crate::config::LogFormat::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        crate::config::LogFormat::Json => builder.json().init(),
+    }
 }

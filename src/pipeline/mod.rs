@@ -1,1 +1,28 @@
-//! pipeline
+//! Flows: which agents run in which order, with every step kept so that a retry does not do it again.
+//!
+//! Promise: a step whose key is known is not run twice; a cancelled flow stops at the next step.
+//! Never: no GitHub and no git of its own; a flow starts from facts and ends in a report.
+
+mod journal;
+pub mod review;
+
+pub use journal::Journal;
+
+use crate::{agent, store};
+
+/// Why a flow did not end in a report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the {role} step failed")]
+    Agent { role: &'static str, source: agent::Error },
+    #[error("the {role} step's document does not have its form")]
+    Document { role: &'static str, source: serde_json::Error },
+    #[error("the step could not be kept")]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Agent { source: agent::Error::Cancelled, .. })
+    }
+}

@@ -1,0 +1,83 @@
+//! Plans the reading: which changed files are worth a reviewer's eyes, and why the others are not.
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use crate::agent::{Agent, Context, Error, Role};
+use crate::analysis::Language;
+use crate::artifact::review::PlannedFile;
+use crate::artifact::{FilePlan, ReviewFacts};
+use crate::domain::{ChangeKind, FileDiff, NotRead};
+
+pub struct Manager;
+
+impl Agent for Manager {
+    const VERSION: &'static str = "1";
+    type Input = ReviewFacts;
+    type Output = FilePlan;
+
+    fn role(&self) -> Role {
+        Role::Manager
+    }
+
+    async fn run(&self, cx: &Context, facts: ReviewFacts) -> Result<FilePlan, Error> {
+        let ignored = globs(&facts.settings.ignore)?;
+        let mut plan = FilePlan { not_read: facts.not_read, ..FilePlan::default() };
+        for file in &facts.files {
+            if !has_new_text(file) || plan.not_read.iter().any(|n| n.path == file.path) {
+                continue;
+            }
+            match reason_to_skip(cx, file, &ignored).await? {
+                Some(reason) => plan.not_read.push(NotRead { path: file.path.clone(), reason }),
+                None => plan.read.push(PlannedFile {
+                    path: file.path.clone(),
+                    old_path: match file.kind {
+                        ChangeKind::Added => None,
+                        _ => Some(file.old_path.clone().unwrap_or_else(|| file.path.clone())),
+                    },
+                    language: Language::of_path(&file.path).map(|language| language.name().to_owned()),
+                }),
+            }
+        }
+        plan.watched = facts
+            .watched
+            .into_iter()
+            .filter(|path| !plan.read.iter().any(|file| file.path == *path))
+            .filter(|path| !plan.not_read.iter().any(|file| file.path == *path))
+            .collect();
+        Ok(plan)
+    }
+}
+
+/// Removed files, pure renames and mode changes leave nothing new to read.
+fn has_new_text(file: &FileDiff) -> bool {
+    match file.kind {
+        ChangeKind::Added | ChangeKind::Modified => true,
+        ChangeKind::Renamed => file.binary || !file.hunks.is_empty(),
+        ChangeKind::Removed | ChangeKind::Mode => false,
+        ChangeKind::Submodule => true,
+    }
+}
+
+async fn reason_to_skip(cx: &Context, file: &FileDiff, ignored: &GlobSet) -> Result<Option<String>, Error> {
+    if file.kind == ChangeKind::Submodule {
+        return Ok(Some("submodule".into()));
+    }
+    if ignored.is_match(&file.path) {
+        return Ok(Some("ignored by this repository's configuration".into()));
+    }
+    if file.binary {
+        return Ok(Some("binary".into()));
+    }
+    if cx.change.is_generated(&file.path).await? {
+        return Ok(Some("marked as generated in .gitattributes".into()));
+    }
+    Ok(None)
+}
+
+fn globs(patterns: &[String]) -> Result<GlobSet, Error> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(Glob::new(pattern).map_err(|e| Error::Setting(e.to_string()))?);
+    }
+    set.build().map_err(|e| Error::Setting(e.to_string()))
+}

@@ -1,0 +1,39 @@
+//! Debt, improvement, critical: the same reading, three questions.
+
+use super::faults;
+use crate::agent::{Agent, Context, Error, Role};
+use crate::artifact::{AgentFindings, FilePlan};
+use crate::domain::Category;
+
+/// A reviewer for one category of the static rules.
+pub struct Lens(pub Category);
+
+impl Agent for Lens {
+    const VERSION: &'static str = "1";
+    type Input = FilePlan;
+    type Output = AgentFindings;
+
+    fn role(&self) -> Role {
+        match self.0 {
+            Category::Critical => Role::Critical,
+            Category::Improvement => Role::Improvement,
+            Category::Debt => Role::Debt,
+            Category::Documentation => Role::Documentation,
+        }
+    }
+
+    async fn run(&self, cx: &Context, plan: FilePlan) -> Result<AgentFindings, Error> {
+        let files = cx.pack.read(cx, &plan).await?;
+        let findings = files
+            .values()
+            .flat_map(|file| &file.fresh)
+            .filter(|finding| finding.category == self.0 && finding.severity >= cx.facts.settings.min_severity)
+            .cloned()
+            .collect();
+        Ok(AgentFindings { category: self.0, findings })
+    }
+
+    fn faults(&self, cx: &Context, output: &AgentFindings) -> Vec<String> {
+        faults(cx, output)
+    }
+}

@@ -1,0 +1,149 @@
+//! The master reviewer: merges, ranks, proves every fix, and gives an honest account of what was read.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Agent, Context, Error, Role};
+use crate::analysis::fix;
+use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
+use crate::domain::{Category, Coverage, Finding, NotRead, Outcome};
+
+pub struct Master;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MasterInput {
+    pub plan: FilePlan,
+    pub reviews: Vec<AgentFindings>,
+}
+
+impl Agent for Master {
+    const VERSION: &'static str = "1";
+    type Input = MasterInput;
+    type Output = ReviewReport;
+
+    fn role(&self) -> Role {
+        Role::Master
+    }
+
+    async fn run(&self, cx: &Context, input: MasterInput) -> Result<ReviewReport, Error> {
+        let files = cx.pack.read(cx, &input.plan).await?;
+        let mut findings = merge(input.reviews);
+        for (path, file) in files {
+            if let Some(text) = &file.text {
+                findings = proven(cx, path, text, findings).await?;
+            }
+        }
+        rank(&mut findings);
+        let coverage = coverage(&input.plan, |path| files.get(path).and_then(|file| file.not_read.clone()));
+        Ok(ReviewReport {
+            present: files.values().flat_map(|file| &file.all).map(|finding| finding.fingerprint.clone()).collect(),
+            settled_paths: files
+                .iter()
+                .filter(|(_, file)| file.absent || file.not_read.is_none())
+                .map(|(path, _)| path.clone())
+                .chain(removed(cx))
+                .collect(),
+            outcome: outcome(&findings, &coverage),
+            coverage,
+            findings,
+        })
+    }
+
+    fn faults(&self, _cx: &Context, output: &ReviewReport) -> Vec<String> {
+        let mut seen = HashSet::new();
+        output
+            .findings
+            .iter()
+            .filter(|finding| !seen.insert(&finding.fingerprint))
+            .map(|finding| format!("{}: reported twice", finding.path))
+            .collect()
+    }
+}
+
+fn removed(cx: &Context) -> BTreeSet<String> {
+    let kept: HashSet<_> = cx.facts.files.iter().map(|file| &file.path).collect();
+    let renamed_away = cx.facts.files.iter().filter_map(|file| file.old_path.clone());
+    let removed = cx
+        .facts
+        .files
+        .iter()
+        .filter(|file| file.kind == crate::domain::ChangeKind::Removed)
+        .map(|file| file.path.clone());
+    removed.chain(renamed_away.filter(|path| !kept.contains(path))).collect()
+}
+
+/// One finding a place and rule: the more severe of two on the same lines that say the same fix stays.
+fn merge(reviews: Vec<AgentFindings>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    reviews.into_iter().flat_map(|review| review.findings).filter(|f| seen.insert(f.fingerprint.clone())).collect()
+}
+
+async fn proven(cx: &Context, path: &str, text: &str, findings: Vec<Finding>) -> Result<Vec<Finding>, Error> {
+    let (mut here, mut others): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| finding.path == path);
+    if here.iter().all(|finding| finding.fix.is_none()) {
+        others.append(&mut here);
+        return Ok(others);
+    }
+    let (engine, owned, text) = (cx.engine.clone(), path.to_owned(), text.to_owned());
+    let proven = tokio::task::spawn_blocking(move || {
+        fix::prove(&engine, &owned, &text, &mut here);
+        here
+    })
+    .await
+    .map_err(|_| Error::Scanner { path: path.to_owned() })?;
+    others.extend(proven);
+    Ok(others)
+}
+
+/// Most severe first; within a severity critical before improvement before debt before documentation; then by place.
+fn rank(findings: &mut [Finding]) {
+    let order = |category: Category| Category::ALL.iter().position(|c| *c == category);
+    findings.sort_by(|a, b| {
+        (Reverse(a.severity), order(a.category), &a.path, a.span, &a.rule).cmp(&(
+            Reverse(b.severity),
+            order(b.category),
+            &b.path,
+            b.span,
+            &b.rule,
+        ))
+    });
+}
+
+fn coverage(plan: &FilePlan, not_read: impl Fn(&str) -> Option<String>) -> Coverage {
+    let mut skipped = plan.not_read.clone();
+    let mut read = 0;
+    for file in &plan.read {
+        match not_read(&file.path) {
+            Some(reason) => skipped.push(NotRead { path: file.path.clone(), reason }),
+            None => read += 1,
+        }
+    }
+    Coverage { read, total: plan.read.len() + plan.not_read.len(), not_read: skipped }
+}
+
+/// Nothing found in nothing read is not clean.
+fn outcome(findings: &[Finding], coverage: &Coverage) -> Outcome {
+    match (findings.len(), coverage.read, coverage.total) {
+        (0, 0, total) if total > 0 => Outcome::CouldNotReview {
+            reason: "none of the changed files could be read by the rules of a language that octoswarm knows".into(),
+        },
+        (0, ..) => Outcome::Clean,
+        (count, ..) => Outcome::Findings { count },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_found_in_nothing_read_is_not_clean() {
+        let unread = Coverage { read: 0, total: 2, not_read: Vec::new() };
+        assert!(matches!(outcome(&[], &unread), Outcome::CouldNotReview { .. }));
+        let some = Coverage { read: 1, total: 2, not_read: Vec::new() };
+        assert_eq!(outcome(&[], &some), Outcome::Clean);
+        assert_eq!(outcome(&[], &Coverage::default()), Outcome::Clean, "only removals: nothing to read");
+    }
+}

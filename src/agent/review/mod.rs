@@ -1,0 +1,30 @@
+//! The reviewers: four lenses over one fact pack, and the master that merges them.
+
+mod documentation;
+mod lens;
+mod master;
+
+pub use documentation::Documentation;
+pub use lens::Lens;
+pub use master::{Master, MasterInput};
+
+use crate::agent::Context;
+use crate::artifact::AgentFindings;
+
+/// A reviewer speaks for its own category, about files of the change, on lines that exist.
+fn faults(cx: &Context, output: &AgentFindings) -> Vec<String> {
+    let mut faults = Vec::new();
+    for finding in &output.findings {
+        let place = format!("{}:{}", finding.path, finding.span.start_line);
+        if finding.category != output.category {
+            faults.push(format!("{place}: category {} in a {} review", finding.category, output.category));
+        }
+        if finding.span.start_line == 0 || finding.span.end_line < finding.span.start_line {
+            faults.push(format!("{place}: not a range of lines"));
+        }
+        if !cx.facts.files.iter().any(|file| file.path == finding.path) {
+            faults.push(format!("{place}: not a file of the change"));
+        }
+    }
+    faults
+}

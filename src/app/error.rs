@@ -1,0 +1,79 @@
+//! Why a use case failed, and what the queue should do about it.
+
+use crate::domain::Class;
+use crate::{agent, analysis, config, github, pipeline, publish, store, workspace};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Config(#[from] config::Error),
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    #[error(transparent)]
+    Github(#[from] github::Error),
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+    #[error(transparent)]
+    Analysis(#[from] analysis::Error),
+    #[error(transparent)]
+    Pipeline(#[from] pipeline::Error),
+    #[error(transparent)]
+    Publish(#[from] publish::Error),
+    /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
+    #[error("{0}")]
+    Overtaken(String),
+    #[error("the private key cannot be used")]
+    Key(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("{0}")]
+    Path(String),
+}
+
+impl Error {
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Github(e) => e.class(),
+            Self::Publish(e) => e.class(),
+            Self::Workspace(e) if e.is_transient() => Class::Retry,
+            Self::Store(_) => Class::Retry,
+            Self::Overtaken(_) => Class::Cancelled,
+            Self::Pipeline(e) if e.is_cancelled() => Class::Cancelled,
+            Self::Pipeline(pipeline::Error::Store(_)) => Class::Retry,
+            Self::Pipeline(pipeline::Error::Agent { source: agent::Error::Workspace(e), .. }) if e.is_transient() => {
+                Class::Retry
+            }
+            // A scanner that died once may have met a loaded machine; it gets the other attempts.
+            Self::Pipeline(pipeline::Error::Agent { source: agent::Error::Scanner { .. }, .. }) => Class::Retry,
+            Self::Config(_)
+            | Self::Workspace(_)
+            | Self::Analysis(_)
+            | Self::Pipeline(_)
+            | Self::Key(_)
+            | Self::Path(_) => Class::Discard,
+        }
+    }
+
+    /// What to do about it, for whoever reads the message.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Config(e) => e.hint().map(str::to_owned),
+            Self::Github(e) => e.hint().map(|hint| hint.to_string()),
+            Self::Workspace(e) => e.hint().map(|hint| hint.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The whole chain in one line: message, then each source.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.ends_with(&cause_text) {
+                text.push_str(": ");
+                text.push_str(&cause_text);
+            }
+            source = cause.source();
+        }
+        text
+    }
+}

@@ -1,0 +1,117 @@
+//! One match over `Job`: what a leased job becomes.
+
+use crate::config::{CONFIG_PATH, RepoConfig};
+use crate::domain::{Class, DeliveryId, Event, Job, RepoName, ReviewTarget, Sender};
+use crate::github::{self, payload::Parsed};
+use crate::queue::{Failure, Leased};
+use crate::router::{self, Route};
+use crate::store::{DeliveryState, JobState, NewJob};
+
+use super::{App, Error};
+
+/// A repository's configuration, and what to tell its readers when it could not be used.
+pub struct Configured {
+    pub config: RepoConfig,
+    pub notice: Option<String>,
+}
+
+impl App {
+    pub(super) async fn handle(&self, leased: Leased) -> Result<(), Failure> {
+        let done = match &leased.job {
+            Job::Delivery { guid } => self.delivery(guid).await,
+            Job::Review(target) => self.review(target, &leased).await,
+        };
+        done.map_err(|error| {
+            let class = error.class();
+            let message = error.chain();
+            match class {
+                Class::Cancelled => tracing::info!(job.id = %leased.id, "job ended early: {message}"),
+                _ => tracing::warn!(job.id = %leased.id, job.attempt = leased.attempt, "job failed: {message}"),
+            }
+            Failure { class, message }
+        })
+    }
+
+    async fn delivery(&self, guid: &DeliveryId) -> Result<(), Error> {
+        let Some(row) = self.store.delivery(guid).await? else {
+            return Err(Error::Overtaken(format!("delivery {guid} is no longer stored")));
+        };
+        let (state, reason) = match github::payload::parse(&row.event, &row.body) {
+            Parsed::Event(event) => self.event(guid, &event).await?,
+            Parsed::Ignored(reason) => (DeliveryState::Ignored, reason),
+            Parsed::Malformed(reason) => (DeliveryState::Quarantined, reason),
+        };
+        tracing::info!(delivery.id = %guid, event = row.event, "delivery {}: {reason}", state.name());
+        self.store.settle_delivery(guid, state, Some(&reason)).await?;
+        Ok(())
+    }
+
+    async fn event(&self, guid: &DeliveryId, event: &Event) -> Result<(DeliveryState, String), Error> {
+        let ours = self.identity().await?.bot_login.clone();
+        let sender = sender(event);
+        if sender.bot && sender.login == ours {
+            return Ok((DeliveryState::Ignored, "caused by ourselves".into()));
+        }
+        let (repo, default_branch) = match event {
+            Event::Pull(pull) => {
+                (self.github.repo(pull.installation, pull.repository, pull.repo.clone()), Some(&pull.default_branch))
+            }
+            Event::Rerequested { installation, repository, repo, .. } => {
+                (self.github.repo(*installation, *repository, repo.clone()), None)
+            }
+        };
+        let configured = self.configuration(&repo, default_branch.map(String::as_str)).await?;
+        match router::route(&configured.config, event) {
+            Route::Ignore(reason) => Ok((DeliveryState::Ignored, reason)),
+            Route::Cancel { group, reason } => {
+                let ended = self.store.cancel_group(&group, None, reason).await?;
+                Ok((DeliveryState::Handled, format!("{reason}; {ended} running reviews ended")))
+            }
+            Route::Review(target) => self.ask_for_review(guid, target).await,
+        }
+    }
+
+    async fn ask_for_review(&self, guid: &DeliveryId, target: ReviewTarget) -> Result<(DeliveryState, String), Error> {
+        let job = Job::Review(target.clone());
+        let key = job.unique_key();
+        if !target.forced
+            && let Some(done) = self.store.last_finished(&key).await?
+            && done.state == JobState::Completed
+        {
+            return Ok((DeliveryState::Ignored, format!("{key} was reviewed before")));
+        }
+        self.store.cancel_group(&target.group(), Some(&key), "overtaken by a newer head").await?;
+        let enqueued = self.store.enqueue(&job, NewJob { cause: Some(guid.clone()), ..NewJob::default() }).await?;
+        Ok((DeliveryState::Handled, if enqueued.is_new() { key } else { format!("{key} is under way already") }))
+    }
+
+    /// The configuration on the default branch. One that cannot be read means defaults and a notice, never silence.
+    pub(super) async fn configuration(
+        &self,
+        repo: &github::Repo,
+        default_branch: Option<&str>,
+    ) -> Result<Configured, Error> {
+        let Some(text) = repo.file(CONFIG_PATH, default_branch).await? else {
+            return Ok(Configured { config: RepoConfig::default(), notice: None });
+        };
+        Ok(match RepoConfig::parse(&text) {
+            Ok(config) => Configured { config, notice: None },
+            Err(problem) => Configured {
+                config: RepoConfig::default(),
+                notice: Some(format!("`{CONFIG_PATH}` on the default branch is not valid, so defaults apply: {problem}")),
+            },
+        })
+    }
+}
+
+fn sender(event: &Event) -> &Sender {
+    match event {
+        Event::Pull(pull) => &pull.sender,
+        Event::Rerequested { sender, .. } => sender,
+    }
+}
+
+/// `owner/name` as a person reads it in logs.
+pub(super) fn place(repo: &RepoName, target: &ReviewTarget) -> String {
+    format!("{repo}#{}@{}", target.number, target.head.short())
+}

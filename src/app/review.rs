@@ -1,0 +1,194 @@
+//! `Job::Review`: facts in, flow, intents out.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::handle::place;
+use super::{App, Error};
+use crate::agent::{Context, Pack};
+use crate::artifact::facts::ReviewSettings;
+use crate::artifact::{ReviewFacts, ReviewIntent, ReviewReport};
+use crate::config::RepoConfig;
+use crate::domain::{Class, Coverage, Job, Outcome, ReviewTarget, RunId};
+use crate::github;
+use crate::pipeline::{self, Journal};
+use crate::queue::Leased;
+use crate::store::{NewJob, NewRun};
+use crate::workspace::{Change, Remote};
+
+impl App {
+    pub(super) async fn review(&self, target: &ReviewTarget, leased: &Leased) -> Result<(), Error> {
+        let repo = self.github.repo(target.installation, target.repository, target.repo.clone());
+        let pull = repo.pull(target.number).await?;
+        if !pull.is_open() {
+            return Err(Error::Overtaken("the pull request is closed".into()));
+        }
+        if pull.head_sha != target.head {
+            // The push that we should have heard of may be late or lost: its review is asked for here.
+            let newer = ReviewTarget { head: pull.head_sha.clone(), base_ref: pull.base_ref.clone(), ..target.clone() };
+            self.store.enqueue(&Job::Review(newer), NewJob { cause: leased.cause.clone(), ..NewJob::default() }).await?;
+            return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
+        }
+        let run = self
+            .store
+            .start_run(NewRun {
+                kind: "review".into(),
+                repository: Some(target.repository),
+                repo: target.repo.to_string(),
+                number: Some(target.number),
+                head: Some(target.head.clone()),
+                job: Some(leased.id),
+            })
+            .await?;
+        let reviewed = self.reviewed(&repo, &pull, target, run, &leased.cancel).await;
+        match &reviewed {
+            Ok(outcome) => self.store.finish_run(run, &outcome_text(outcome)).await?,
+            Err(error) => {
+                self.store.finish_run(run, &format!("failed: {}", error.chain())).await?;
+                if leased.is_last_attempt() || error.class() == Class::Discard {
+                    self.could_not_review(&repo, &pull, target, run, error).await;
+                }
+            }
+        }
+        reviewed.map(|_| ())
+    }
+
+    async fn reviewed(
+        &self,
+        repo: &github::Repo,
+        pull: &github::Pull,
+        target: &ReviewTarget,
+        run: RunId,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, Error> {
+        let journal = Journal::Kept { store: self.store.clone(), run };
+        tracing::info!(run.id = %run, "reviewing {}", place(&target.repo, target));
+        journal.say(&format!("reviewing {}", place(&target.repo, target))).await?;
+        let identity = self.identity().await?;
+        let configured = self.configuration(repo, None).await?;
+        let check = self.publisher.begin(repo, identity, target, run).await?;
+        let watched = self.publisher.open_threads(repo, identity, target.number).await?;
+
+        let credential = repo.credential().await?;
+        let remote =
+            Remote { repository: target.repository, url: repo.clone_url(), credential: Some(credential) };
+        let change =
+            self.mirrors.pull(remote, target.number, &target.head, &pull.base_ref, cancel.clone()).await?;
+        journal.say("both sides fetched").await?;
+        let settings = settings(&configured.config);
+        let watched = watched.into_iter().map(|thread| thread.path).collect();
+        let cx = context(&self.engine, change, target.repo.to_string(), watched, settings, cancel.clone()).await?;
+        let report = pipeline::review::run(&cx, &journal).await?;
+
+        if cancel.is_cancelled() {
+            return Err(Error::Overtaken("cancelled before anything was posted".into()));
+        }
+        let outcome = report.outcome.clone();
+        let intent = intent(target, pull, run, &cx, report, &configured.config, configured.notice);
+        let published = self.publisher.review(repo, identity, &intent).await?;
+        self.publisher.conclude(repo, identity, &intent, check, &published).await?;
+        journal.say(&published.summary()).await?;
+        Ok(outcome)
+    }
+
+    /// The last word when a review will not be tried again: the check says so. Best effort, the job has failed anyway.
+    async fn could_not_review(
+        &self,
+        repo: &github::Repo,
+        pull: &github::Pull,
+        target: &ReviewTarget,
+        run: RunId,
+        error: &Error,
+    ) {
+        let said = async {
+            let identity = self.identity().await?;
+            let configured = self.configuration(repo, None).await?;
+            let check = self.publisher.begin(repo, identity, target, run).await?;
+            let reason = match error.hint() {
+                Some(hint) => format!("{error}. {hint}"),
+                None => error.chain(),
+            };
+            let intent = ReviewIntent {
+                target: target.clone(),
+                run,
+                base: pull.base_sha.clone(),
+                files: Vec::new(),
+                report: ReviewReport {
+                    findings: Vec::new(),
+                    present: Default::default(),
+                    settled_paths: Default::default(),
+                    coverage: Coverage::default(),
+                    outcome: Outcome::CouldNotReview { reason },
+                },
+                notices: configured.notice.into_iter().collect(),
+                fail_on: configured.config.fail_on.severity(),
+                on_unreviewed: configured.config.on_unreviewed,
+            };
+            self.publisher.conclude(repo, identity, &intent, check, &Default::default()).await?;
+            Ok::<_, Error>(())
+        };
+        if let Err(second) = said.await {
+            tracing::warn!(run.id = %run, "the check could not be concluded either: {}", second.chain());
+        }
+    }
+}
+
+fn intent(
+    target: &ReviewTarget,
+    pull: &github::Pull,
+    run: RunId,
+    cx: &Context,
+    report: ReviewReport,
+    config: &RepoConfig,
+    notice: Option<String>,
+) -> ReviewIntent {
+    ReviewIntent {
+        target: ReviewTarget { base_ref: pull.base_ref.clone(), ..target.clone() },
+        run,
+        base: cx.facts.base.clone(),
+        files: cx.facts.files.clone(),
+        report,
+        notices: notice.into_iter().collect(),
+        fail_on: config.fail_on.severity(),
+        on_unreviewed: config.on_unreviewed,
+    }
+}
+
+fn settings(config: &RepoConfig) -> ReviewSettings {
+    ReviewSettings {
+        min_severity: config.min_severity,
+        ignore: config.ignore.clone(),
+        disable: config.disable.clone(),
+    }
+}
+
+fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Clean => "clean".into(),
+        Outcome::Findings { count } => format!("{count} findings"),
+        Outcome::CouldNotReview { reason } => format!("could not review: {reason}"),
+    }
+}
+
+/// Builds the context of a flow: diff, facts, an empty pack.
+pub(super) async fn context(
+    engine: &Arc<crate::analysis::Engine>,
+    change: Change,
+    repo: String,
+    watched: Vec<String>,
+    settings: ReviewSettings,
+    cancel: CancellationToken,
+) -> Result<Context, Error> {
+    let diff = change.diff().await?;
+    let facts = ReviewFacts {
+        repo,
+        base: change.base.clone(),
+        head: change.head.clone(),
+        files: diff.files,
+        not_read: diff.not_read,
+        watched,
+        settings,
+    };
+    Ok(Context { change, engine: Arc::clone(engine), facts: Arc::new(facts), pack: Arc::new(Pack::default()), cancel })
+}

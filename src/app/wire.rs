@@ -1,0 +1,46 @@
+//! Builds all parts from the configuration; the only place that does.
+
+use std::sync::Arc;
+
+use super::{App, Error};
+use crate::analysis::Engine;
+use crate::config::ServerConfig;
+use crate::domain::Clock;
+use crate::github::{self, Github};
+use crate::publish::Publisher;
+use crate::queue::{self, Queue};
+use crate::store::Store;
+use crate::workspace::{Limits, Mirrors};
+
+impl App {
+    /// Opens the state, loads the rules, prepares the clients. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the state cannot be opened or is in use, or the key is not a private key.
+    pub async fn new(config: &ServerConfig) -> Result<Self, Error> {
+        let clock = Clock::system();
+        let engine = Engine::embedded()?;
+        let github = Github::new(github::Options {
+            api_base: config.api_url.clone(),
+            web_base: config.web_url.clone(),
+            app_id: config.app_id,
+            private_key: config.private_key.clone(),
+            write_pace: config.tuning.write_pace,
+            clock: clock.clone(),
+        })?;
+        let store = Store::open(&config.state, clock.clone()).await?;
+        let queue = Queue::new(
+            store.clone(),
+            queue::Options { workers: config.tuning.workers, ..queue::Options::default() },
+        );
+        Ok(Self {
+            publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
+            mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),
+            identity: Arc::default(),
+            queue: Arc::new(queue),
+            store,
+            github,
+            engine,
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! The arguments as types; their documentation is the help.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+use crate::domain::Severity;
+
+/// A self-hosted GitHub App that reviews pull requests: one binary, no model required.
+#[derive(Debug, Parser)]
+#[command(name = "octoswarm", version, about, propagate_version = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Watch the main job on this machine: a GitHub in a box, the real server, people who act.
+    Demo(Demo),
+    /// Review the change between two revisions of a local repository; no GitHub needed.
+    Review(Review),
+    /// Scan files and folders whole; no GitHub needed.
+    Scan(Scan),
+    /// List the static rules, or explain one.
+    Rules(Rules),
+    /// Run the GitHub App's server.
+    Serve(Serve),
+}
+
+/// Secrets come from files or the environment, never from here: see `docs/configuration.md`.
+#[derive(Debug, ClapArgs)]
+pub struct Serve {
+    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address to listen on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Demo {
+    /// End when the story is over; exit 0 only if every step came out right [implied without a terminal]
+    #[arg(long)]
+    pub once: bool,
+    /// Print one JSON document on standard output instead of the live view; implies --once
+    #[arg(long)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub play: Option<Play>,
+}
+
+/// From another terminal, while a demo stays up.
+#[derive(Debug, Subcommand)]
+pub enum Play {
+    /// Comment on a pull request as a person
+    Comment {
+        /// Pull request number
+        number: u64,
+        body: String,
+        /// Who comments
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+    /// Commit a file to a branch
+    Push {
+        branch: String,
+        /// Path in the repository
+        path: String,
+        /// File on this machine whose content is committed; `-` reads standard input
+        from: PathBuf,
+        #[arg(long, default_value = "Change a file")]
+        message: String,
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+    /// Open a pull request from a branch
+    Open {
+        branch: String,
+        title: String,
+        #[arg(long, default_value = "main")]
+        base: String,
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+}
+
+/// Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not review.
+#[derive(Debug, ClapArgs)]
+pub struct Review {
+    /// Repository, or a folder in it that the review is limited to
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// Old side [default: merge base with the default branch]
+    #[arg(long, value_name = "REV")]
+    pub base: Option<String>,
+    /// New side [default: the work tree as it is]
+    #[arg(long, value_name = "REV")]
+    pub head: Option<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not scan.
+#[derive(Debug, ClapArgs)]
+pub struct Scan {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Rules {
+    /// Rule to explain
+    pub id: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Output {
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Lowest severity that makes the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::High)]
+    pub fail_on: FailOn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people, with source lines
+    Text,
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    Markdown,
+    /// GitHub Actions workflow commands, shown as annotations
+    Github,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    Low,
+    Medium,
+    High,
+    Never,
+}
+
+impl FailOn {
+    pub fn bar(self) -> Option<Severity> {
+        match self {
+            Self::Low => Some(Severity::Low),
+            Self::Medium => Some(Severity::Medium),
+            Self::High => Some(Severity::High),
+            Self::Never => None,
+        }
+    }
+}

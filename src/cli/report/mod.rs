@@ -1,0 +1,96 @@
+//! What a review looks like on standard output, in each format.
+
+mod text;
+mod workflow;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use owo_colors::OwoColorize;
+use serde_json::json;
+
+use super::args::{Format, Output};
+use super::{EXIT_FAILED, EXIT_FINDINGS, Exit};
+use crate::app::local::{self, Checked};
+use crate::domain::{Coverage, Finding, Outcome};
+
+/// Source lines by path, for the snippets.
+type Sources = BTreeMap<String, Arc<str>>;
+
+/// Prints the result in the asked format and tells the exit code.
+pub fn print(checked: &Checked, output: &Output) -> Exit {
+    let Checked { findings, coverage, outcome, sources, .. } = checked;
+    match output.format {
+        Format::Text => text::print(findings, coverage, outcome, sources),
+        Format::Json => line(&serde_json::to_string_pretty(&document(checked))?),
+        Format::Sarif => line(&serde_json::to_string_pretty(&local::sarif(findings)?)?),
+        Format::Markdown => line(&local::markdown(findings, coverage, outcome)),
+        Format::Github => workflow::print(findings, coverage, outcome),
+    }
+    let at_bar = output.fail_on.bar().is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
+    Ok(match outcome {
+        _ if at_bar => ExitCode::from(EXIT_FINDINGS),
+        Outcome::CouldNotReview { .. } => ExitCode::from(EXIT_FAILED),
+        Outcome::Clean | Outcome::Findings { .. } => ExitCode::SUCCESS,
+    })
+}
+
+fn document(checked: &Checked) -> serde_json::Value {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "base": checked.base,
+        "head": checked.head,
+        "outcome": checked.outcome,
+        "coverage": checked.coverage,
+        "findings": checked.findings,
+    })
+}
+
+/// `12 files read; not read: 2 (binary), 1 (no rules for .css)`.
+fn coverage_line(coverage: &Coverage) -> String {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for skipped in &coverage.not_read {
+        *reasons.entry(&skipped.reason).or_default() += 1;
+    }
+    let mut text = format!("read {} of {} files", coverage.read, coverage.total);
+    if !reasons.is_empty() {
+        let list: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} ({reason})")).collect();
+        text.push_str(&format!("; not read: {}", list.join(", ")));
+    }
+    text
+}
+
+fn outcome_line(findings: &[Finding], outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Clean => "clean".into(),
+        Outcome::CouldNotReview { reason } => format!("could not review: {reason}"),
+        Outcome::Findings { count } => {
+            let by = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+            use crate::domain::Severity::{High, Low, Medium};
+            format!(
+                "{}: {} high, {} medium, {} low",
+                crate::stdx::text::count(*count, "finding"),
+                by(High),
+                by(Medium),
+                by(Low)
+            )
+        }
+    }
+}
+
+/// One line on standard output. A reader that went away (`| head`) ends the output, not the program.
+pub fn line(text: &str) {
+    use std::io::Write;
+    let _reader_gone = writeln!(anstream::stdout(), "{text}");
+}
+
+pub fn error(text: &str) {
+    use std::io::Write;
+    let _reader_gone = writeln!(anstream::stderr(), "{} {text}", "error:".red().bold());
+}
+
+pub fn hint(text: &str) {
+    use std::io::Write;
+    let _reader_gone = writeln!(anstream::stderr(), "{} {text}", "hint:".cyan().bold());
+}

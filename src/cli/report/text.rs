@@ -1,0 +1,106 @@
+//! For people: source lines, the marked place, why, and the fix as it would look.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use owo_colors::OwoColorize;
+
+use super::{Sources, coverage_line, line, outcome_line};
+use crate::domain::{Coverage, Finding, Fix, Outcome, Severity, Span};
+
+pub fn print(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, sources: &Sources) {
+    for finding in findings {
+        line(&render(finding, sources.get(&finding.path).map(|text| &**text)));
+        line("");
+    }
+    line(&format!("{}", outcome_line(findings, outcome).bold()));
+    line(&coverage_line(coverage));
+}
+
+/// One finding with its lines; without them when the source is not at hand.
+pub fn render(finding: &Finding, source: Option<&str>) -> String {
+    let level = match finding.severity {
+        Severity::High => Level::ERROR,
+        Severity::Medium => Level::WARNING,
+        Severity::Low => Level::NOTE,
+    };
+    let category = finding.category.name();
+    let id = format!("{category}/{}", finding.rule);
+    let title = level.with_name(Some(finding.severity.name())).primary_title(&finding.message).id(&id);
+    let Some(source) = source else {
+        let place = format!("{}:{}", finding.path, finding.span.start_line);
+        return Renderer::styled().render(&[Group::with_title(title).element(Level::NOTE.message(place))]);
+    };
+    let why = match &finding.reference {
+        Some(reference) => format!("{} ({reference})", finding.why),
+        None => finding.why.clone(),
+    };
+    let snippet = Snippet::source(source)
+        .path(&finding.path)
+        .annotation(AnnotationKind::Primary.span(byte_range(source, finding.span)));
+    let mut groups = vec![title.element(snippet).element(Level::NOTE.with_name(Some("why")).message(&why))];
+    if let Some(fix) = &finding.fix {
+        let (range, replacement) = patch(source, fix);
+        groups.push(
+            Level::HELP
+                .with_name(Some("fix"))
+                .secondary_title("apply this change")
+                .element(Snippet::source(source).path(&finding.path).patch(Patch::new(range, replacement))),
+        );
+    }
+    Renderer::styled().render(&groups)
+}
+
+/// Bytes of a span; a span that reaches beyond the text is cut to it.
+fn byte_range(source: &str, span: Span) -> std::ops::Range<usize> {
+    let start = offset(source, span.start_line, span.start_column);
+    // Several lines would fill the screen: the first is marked, the rest can be read in the file.
+    let end = if span.end_line > span.start_line {
+        line_end(source, span.start_line)
+    } else {
+        offset(source, span.end_line, span.end_column)
+    };
+    start..end.max(start)
+}
+
+fn line_start(source: &str, line: u32) -> usize {
+    source
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1) as usize)
+        .map(str::len)
+        .sum::<usize>()
+        .min(source.len())
+}
+
+fn line_end(source: &str, line: u32) -> usize {
+    let start = line_start(source, line);
+    source[start..].find('\n').map_or(source.len(), |at| start + at)
+}
+
+fn offset(source: &str, line: u32, column: u32) -> usize {
+    let start = line_start(source, line);
+    let text = &source[start..line_end(source, line)];
+    start + text.chars().take(column.saturating_sub(1) as usize).map(char::len_utf8).sum::<usize>()
+}
+
+/// The fix as a byte range and its new text; deleting whole lines takes their line break along.
+fn patch(source: &str, fix: &Fix) -> (std::ops::Range<usize>, String) {
+    let start = line_start(source, fix.start_line);
+    let end = line_end(source, fix.end_line);
+    if fix.replacement.is_empty() {
+        return (start..(end + 1).min(source.len()), String::new());
+    }
+    (start..end, fix.replacement.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_ranges_stay_inside() {
+        let source = "äö = 1\nx\n";
+        let span = |a, b, c, d| Span { start_line: a, start_column: b, end_line: c, end_column: d };
+        assert_eq!(&source[byte_range(source, span(1, 1, 1, 3))], "äö");
+        assert_eq!(&source[byte_range(source, span(1, 1, 2, 2))], "äö = 1");
+        assert_eq!(byte_range(source, span(9, 1, 9, 9)), source.len()..source.len());
+    }
+}
