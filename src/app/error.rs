@@ -34,10 +34,10 @@ impl Error {
             Self::Github(e) => e.class(),
             Self::Publish(e) => e.class(),
             Self::Workspace(e) if e.is_transient() => Class::Retry,
-            Self::Store(_) => Class::Retry,
+            Self::Store(e) => e.class(),
             Self::Overtaken(_) => Class::Cancelled,
             Self::Pipeline(e) if e.is_cancelled() => Class::Cancelled,
-            Self::Pipeline(pipeline::Error::Store(_)) => Class::Retry,
+            Self::Pipeline(pipeline::Error::Store(e)) => e.class(),
             Self::Pipeline(pipeline::Error::Agent { source: agent::Error::Workspace(e), .. }) if e.is_transient() => {
                 Class::Retry
             }
@@ -58,8 +58,14 @@ impl Error {
             Self::Config(e) => e.hint().map(str::to_owned),
             Self::Github(e) => e.hint().map(|hint| hint.to_string()),
             Self::Workspace(e) => e.hint().map(|hint| hint.to_string()),
+            Self::Store(e) => e.hint().map(str::to_owned),
             _ => None,
         }
+    }
+
+    /// The user asked for something that is not there: a path, a revision, a repository.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Workspace(e) if e.is_usage()) || matches!(self, Self::Config(_) | Self::Path(_))
     }
 
     /// The whole chain in one line: message, then each source.

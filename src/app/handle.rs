@@ -5,7 +5,7 @@ use crate::domain::{Class, DeliveryId, Event, Job, RepoName, ReviewTarget, Sende
 use crate::github::{self, payload::Parsed};
 use crate::queue::{Failure, Leased};
 use crate::router::{self, Route};
-use crate::store::{DeliveryState, JobState, NewJob};
+use crate::store::{DeliveryState, Enqueued, JobState, NewJob};
 
 use super::{App, Error};
 
@@ -41,7 +41,7 @@ impl App {
             Parsed::Ignored(reason) => (DeliveryState::Ignored, reason),
             Parsed::Malformed(reason) => (DeliveryState::Quarantined, reason),
         };
-        tracing::info!(delivery.id = %guid, event = row.event, "delivery {}: {reason}", state.name());
+        tracing::info!(delivery.id = %guid, event = row.event, "delivery {}: {reason}", state.as_str());
         self.store.settle_delivery(guid, state, Some(&reason)).await?;
         Ok(())
     }
@@ -81,8 +81,16 @@ impl App {
             return Ok((DeliveryState::Ignored, format!("{key} was reviewed before")));
         }
         self.store.cancel_group(&target.group(), Some(&key), "overtaken by a newer head").await?;
-        let enqueued = self.store.enqueue(&job, NewJob { cause: Some(guid.clone()), ..NewJob::default() }).await?;
-        Ok((DeliveryState::Handled, if enqueued.is_new() { key } else { format!("{key} is under way already") }))
+        let enqueued = self.store.enqueue(&job, self.now_because(Some(guid))).await?;
+        Ok((DeliveryState::Handled, match enqueued {
+            Enqueued::New(_) => key,
+            Enqueued::Existing(_) => format!("{key} is under way already"),
+        }))
+    }
+
+    /// Due at once, caused by that delivery.
+    pub(super) fn now_because(&self, cause: Option<&DeliveryId>) -> NewJob {
+        NewJob { cause: cause.cloned(), ..NewJob::at(self.store.clock().now()) }
     }
 
     /// The configuration on the default branch. One that cannot be read means defaults and a notice, never silence.

@@ -14,7 +14,7 @@ use crate::domain::{Class, Coverage, Job, Outcome, ReviewTarget, RunId};
 use crate::github;
 use crate::pipeline::{self, Journal};
 use crate::queue::Leased;
-use crate::store::{NewJob, NewRun};
+use crate::store::{NewRun, RunState};
 use crate::workspace::{Change, Remote};
 
 impl App {
@@ -27,7 +27,7 @@ impl App {
         if pull.head_sha != target.head {
             // The push that we should have heard of may be late or lost: its review is asked for here.
             let newer = ReviewTarget { head: pull.head_sha.clone(), base_ref: pull.base_ref.clone(), ..target.clone() };
-            self.store.enqueue(&Job::Review(newer), NewJob { cause: leased.cause.clone(), ..NewJob::default() }).await?;
+            self.store.enqueue(&Job::Review(newer), self.now_because(leased.cause.as_ref())).await?;
             return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
         }
         let run = self
@@ -35,7 +35,7 @@ impl App {
             .start_run(NewRun {
                 kind: "review".into(),
                 repository: Some(target.repository),
-                repo: target.repo.to_string(),
+                repo: target.repo.clone(),
                 number: Some(target.number),
                 head: Some(target.head.clone()),
                 job: Some(leased.id),
@@ -43,9 +43,14 @@ impl App {
             .await?;
         let reviewed = self.reviewed(&repo, &pull, target, run, &leased.cancel).await;
         match &reviewed {
-            Ok(outcome) => self.store.finish_run(run, &outcome_text(outcome)).await?,
+            Ok(outcome) => {
+                let outcome = serde_json::to_value(outcome).unwrap_or_default();
+                self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
+            }
             Err(error) => {
-                self.store.finish_run(run, &format!("failed: {}", error.chain())).await?;
+                let cancelled = error.class() == Class::Cancelled;
+                let state = if cancelled { RunState::Cancelled } else { RunState::Failed };
+                self.store.finish_run(run, state, None, Some(&error.chain())).await?;
                 if leased.is_last_attempt() || error.class() == Class::Discard {
                     self.could_not_review(&repo, &pull, target, run, error).await;
                 }
@@ -160,14 +165,6 @@ fn settings(config: &RepoConfig) -> ReviewSettings {
         min_severity: config.min_severity,
         ignore: config.ignore.clone(),
         disable: config.disable.clone(),
-    }
-}
-
-fn outcome_text(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Clean => "clean".into(),
-        Outcome::Findings { count } => format!("{count} findings"),
-        Outcome::CouldNotReview { reason } => format!("could not review: {reason}"),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Error;
 use crate::domain::{Clock, RunId};
-use crate::store::{DeliveryRow, EffectRow, JobRow, ProgressRow, RunRow, StepRow, Store};
+use crate::store::{DeliveryRow, EffectRow, JobFilter, JobRow, ProgressRow, RunRow, StepRow, Store};
 
 /// The rows of another process's server, looked at without touching them.
 pub struct Observer(Store);
@@ -46,35 +46,41 @@ impl Observer {
         Ok(self.0.unfinished_jobs().await?.is_empty())
     }
 
-    /// Progress after `seq`, over all runs, oldest first.
+    /// Progress of a run after `seq`, oldest first.
     ///
     /// # Errors
     /// When the rows cannot be read.
-    pub async fn progress(&self, after: i64) -> Result<Vec<ProgressRow>, Error> {
-        Ok(self.0.progress_after(after, 200).await?)
+    pub async fn progress(&self, run: RunId, seq: i64) -> Result<Vec<ProgressRow>, Error> {
+        Ok(self.0.progress_since(run, seq, 200).await?)
+    }
+
+    /// The latest runs, newest first.
+    ///
+    /// # Errors
+    /// When the rows cannot be read.
+    pub async fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
+        Ok(self.0.runs(limit).await?)
     }
 
     /// The latest deliveries, oldest first, with everything that followed.
     ///
     /// # Errors
     /// When the rows cannot be read.
-    pub async fn timelines(&self, limit: u32) -> Result<Vec<Timeline>, Error> {
+    pub async fn timelines(&self, limit: usize) -> Result<Vec<Timeline>, Error> {
+        let all = self.0.jobs(&JobFilter { limit: Some(10 * limit), ..JobFilter::default() }).await?;
         let mut timelines = Vec::new();
-        for delivery in self.0.deliveries(limit).await?.into_iter().rev() {
+        for delivery in self.0.deliveries(limit, None).await?.into_iter().rev() {
             let mut jobs = Vec::new();
-            for job in self.0.jobs_of(&delivery.guid).await? {
+            for job in all.iter().rev().filter(|job| job.cause.as_ref() == Some(&delivery.guid)) {
                 let mut runs = Vec::new();
                 for run in self.0.runs_of_job(job.id).await? {
-                    runs.push(self.run(run.id, run).await?);
+                    let (steps, effects) = (self.0.steps(run.id).await?, self.0.effects(run.id).await?);
+                    runs.push(TimelineRun { run, steps, effects });
                 }
-                jobs.push(TimelineJob { job, runs });
+                jobs.push(TimelineJob { job: job.clone(), runs });
             }
             timelines.push(Timeline { delivery, jobs });
         }
         Ok(timelines)
-    }
-
-    async fn run(&self, id: RunId, run: RunRow) -> Result<TimelineRun, Error> {
-        Ok(TimelineRun { run, steps: self.0.steps(id).await?, effects: self.0.effects(id).await? })
     }
 }

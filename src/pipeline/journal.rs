@@ -7,7 +7,7 @@ use super::Error;
 use crate::agent::{self, Context, Role};
 use crate::domain::RunId;
 use crate::stdx::hash;
-use crate::store::{StepState, Store};
+use crate::store::{MAX_ARTIFACT, StepState, Store};
 
 /// Where steps are kept. Work without GitHub keeps none: it is over before anything could be lost.
 #[derive(Clone)]
@@ -38,12 +38,12 @@ impl Journal {
         if let Some(artifact) = store.step_by_key(&key).await?.and_then(|known| known.artifact)
             && let Ok(output) = serde_json::from_value(artifact.clone())
         {
-            store.finish_step(step, StepState::Cached, Some(&artifact), None).await?;
+            store.finish_step(step, StepState::Skipped, Some(&artifact), None).await?;
             return Ok(output);
         }
         match agent.execute(cx, input).await {
             Ok(artifact) => {
-                store.finish_step(step, StepState::Completed, Some(&artifact), None).await?;
+                store.finish_step(step, StepState::Done, kept(&artifact), None).await?;
                 serde_json::from_value(artifact).map_err(document)
             }
             Err(source) => {
@@ -63,6 +63,11 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+/// An artifact beyond the limit is not kept: its step is done again when it is needed again.
+fn kept(artifact: &serde_json::Value) -> Option<&serde_json::Value> {
+    (artifact.to_string().len() <= MAX_ARTIFACT).then_some(artifact)
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.
