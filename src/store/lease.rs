@@ -289,7 +289,10 @@ async fn finish(
     now: Millis,
 ) -> Result<Option<JobState>, Error> {
     let done = sqlx::query(
-        "UPDATE job SET state = ?1, last_error = coalesce(?2, last_error), finished_at = ?3, updated_at = ?3,
+        "UPDATE job SET state = ?1,
+             last_error = CASE WHEN ?1 = 'cancelled' AND cancel_requested_at IS NOT NULL
+                 THEN last_error ELSE coalesce(?2, last_error) END,
+             finished_at = ?3, updated_at = ?3,
              lease_token = NULL, lease_node = NULL, lease_until = NULL
          WHERE lease_token = ?4",
     )
@@ -314,7 +317,8 @@ async fn retry(
              state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
                           WHEN attempt >= max_attempts THEN 'discarded' ELSE 'retryable' END,
              finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR attempt >= max_attempts THEN ?1 END,
-             run_at = ?2, last_error = ?3, updated_at = ?1, lease_token = NULL, lease_node = NULL, lease_until = NULL
+             run_at = ?2, last_error = CASE WHEN cancel_requested_at IS NOT NULL THEN last_error ELSE ?3 END, updated_at = ?1,
+             lease_token = NULL, lease_node = NULL, lease_until = NULL
          WHERE lease_token = ?4 RETURNING state",
     )
     .bind(now)
@@ -339,7 +343,8 @@ async fn put_back(
         "UPDATE job SET
              state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled' ELSE ?1 END,
              finished_at = CASE WHEN cancel_requested_at IS NOT NULL THEN ?2 END,
-             attempt = max(attempt - 1, 0), run_at = ?3, last_error = coalesce(?4, last_error), updated_at = ?2,
+             attempt = max(attempt - 1, 0), run_at = ?3,
+             last_error = CASE WHEN cancel_requested_at IS NOT NULL THEN last_error ELSE coalesce(?4, last_error) END, updated_at = ?2,
              lease_token = NULL, lease_node = NULL, lease_until = NULL
          WHERE lease_token = ?5 RETURNING state",
     )
