@@ -17,3 +17,28 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
 }
+
+/// Like [`write_atomic`], readable by the owner only from the first byte on.
+///
+/// # Errors
+/// The I/O error; the temporary file is gone then.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Temporary files are made with mode 0600 and keep it through the rename.
+    write_atomic(path, bytes)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_private_file_is_the_owners_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep/key.pem");
+        write_private(&path, b"key").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"key");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
