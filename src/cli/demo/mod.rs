@@ -1,0 +1,76 @@
+//! `octoswarm demo`: a GitHub in a box, the real server against it, people who act, and what came of it.
+
+mod document;
+mod play;
+mod server;
+mod show;
+mod story;
+mod tree;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Context;
+
+use super::{Exit, args, report};
+use crate::demo::{AppManifest, GitHubBox, Options};
+use server::{Server, Settings};
+use show::Show;
+use story::{REPO, Story};
+
+/// The App as an organisation would register it.
+const MANIFEST: &str = include_str!("../../../app-manifest.yml");
+
+pub async fn cmd_demo(args: args::Demo) -> Exit {
+    if let Some(play) = args.play {
+        return play::cmd_play(play).await;
+    }
+    let began = Instant::now();
+    let show = Show::new(args.json);
+    let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
+    let secret = format!("demo-{}", uuid::Uuid::new_v4());
+    let github = GitHubBox::start(Options::new(AppManifest::parse(MANIFEST)?, &secret)).await?;
+    show.say(&format!("A GitHub in a box is at {}", github.web_url()));
+    let settings = Settings {
+        api_url: github.api_url(),
+        web_url: github.web_url(),
+        app_id: github.app_id(),
+        private_key: github.private_key_pem(),
+        webhook_secret: secret,
+    };
+    let server = Server::start(settings, folder.path()).await?;
+    github.set_webhook_url(&server.webhook_url());
+    show.say(&format!("The server listens at {}", server.webhook_url()));
+
+    let mut story = Story::new(github, server, show).await?;
+    story.tell().await.with_context(|| "the story could not be told to its end")?;
+    let ok = story.came_out_right();
+    if args.json {
+        report::line(&serde_json::to_string_pretty(&document::document(&story, began.elapsed()).await?)?);
+    } else {
+        story.conclude(began.elapsed());
+    }
+    if !args.once && !args.json && std::io::stdout().is_terminal() {
+        stay(&mut story).await?;
+    }
+    story.end().await;
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(super::EXIT_FINDINGS) })
+}
+
+/// Keeps box and server up for whoever wants to play, until Ctrl-C.
+async fn stay(story: &mut Story) -> anyhow::Result<()> {
+    let door = play::Door::open(story.github())?;
+    report::line(&format!("\nBox and server stay up. Clone it: git clone {}", story.clone_url()));
+    report::line("From another terminal:");
+    report::line("  octoswarm demo push my-branch api/new.py ./new.py");
+    report::line("  octoswarm demo open my-branch \"A title\"");
+    report::line(&format!("  octoswarm demo comment 1 \"Hello\"          ({REPO}#1)"));
+    report::line("Ctrl-C stops it.\n");
+    tokio::select! {
+        watched = story.watch() => watched?,
+        pressed = tokio::signal::ctrl_c() => pressed?,
+    }
+    door.close();
+    Ok(())
+}

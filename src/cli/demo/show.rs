@@ -1,0 +1,178 @@
+//! The story in a terminal: what happens as it happens, timelines, and comments under their code lines.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use owo_colors::OwoColorize;
+
+use super::story::Scenario;
+use crate::app::runs::{Observer, Timeline, TimelineRun};
+use crate::cli::report::line;
+use crate::demo::ReviewComment;
+use crate::domain::{Finding, Millis};
+
+pub struct Show {
+    silent: bool,
+    began: Instant,
+    /// Last progress line shown, by run.
+    seen: Mutex<BTreeMap<String, i64>>,
+}
+
+impl Show {
+    pub fn new(silent: bool) -> Self {
+        Self { silent, began: Instant::now(), seen: Mutex::default() }
+    }
+
+    pub fn elapsed(&self) -> u128 {
+        self.began.elapsed().as_millis()
+    }
+
+    pub fn say(&self, text: &str) {
+        if !self.silent {
+            line(text);
+        }
+    }
+
+    pub fn title(&self, number: usize, title: &str) {
+        self.say(&format!("\n{}", format!("{number}. {title}").bold()));
+    }
+
+    pub fn verdict(&self, scenario: &Scenario) {
+        let took = format!("{:.1} s", scenario.duration_ms as f64 / 1000.0);
+        if scenario.ok {
+            self.say(&format!("  {} {}", "✓ as it should be".green(), took.dimmed()));
+        } else {
+            self.say(&format!("  {} {}", "✗ not as it should be:".red().bold(), took.dimmed()));
+            scenario.problems.iter().for_each(|problem| self.say(&format!("    - {problem}")));
+        }
+    }
+
+    pub fn conclusion(&self, scenarios: &[Scenario], took: Duration) {
+        let right = scenarios.iter().filter(|scenario| scenario.ok).count();
+        let text = format!("{right} of {} scenarios came out right, in {:.1} s", scenarios.len(), took.as_secs_f64());
+        self.say("");
+        if right == scenarios.len() {
+            self.say(&text.green().bold().to_string());
+        } else {
+            self.say(&text.red().bold().to_string());
+        }
+    }
+
+    /// New progress lines of all runs.
+    pub async fn progress(&self, observer: &Observer) -> anyhow::Result<()> {
+        if self.silent {
+            return Ok(());
+        }
+        for run in observer.runs(10).await?.into_iter().rev() {
+            let id = run.id.to_string();
+            let after = self.seen.lock().map(|seen| seen.get(&id).copied().unwrap_or(0)).unwrap_or(0);
+            for row in observer.progress(run.id, after).await? {
+                self.say(&format!("  {} {}", "…".dimmed(), row.text.dimmed()));
+                if let Ok(mut seen) = self.seen.lock() {
+                    seen.insert(id.clone(), row.seq);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// delivery → job → steps → effects, with durations.
+    pub fn timeline(&self, timeline: &Timeline) {
+        let delivery = &timeline.delivery;
+        let guid = delivery.guid.as_str().get(..8).unwrap_or_default();
+        let took = took(delivery.received_at, delivery.settled_at);
+        let replay = if delivery.replay_of.is_some() { " (a replay)" } else { "" };
+        let reason = delivery.reason.as_deref().unwrap_or("waiting");
+        self.say(&format!(
+            "  {} {} {guid}{replay} {} {}",
+            "delivery".cyan(),
+            delivery.event,
+            format!("{}: {reason}", delivery.state.as_str()).dimmed(),
+            took.dimmed()
+        ));
+        for job in timeline.jobs.iter().filter(|job| job.job.kind != "delivery") {
+            let row = &job.job;
+            let took = self::took(row.created_at, row.finished_at);
+            self.say(&format!(
+                "    {} {} {} {}",
+                "job".cyan(),
+                row.unique_key,
+                format!("{}, attempt {}", row.state.as_str(), row.attempt).dimmed(),
+                took.dimmed()
+            ));
+            job.runs.iter().for_each(|run| self.run(run));
+        }
+    }
+
+    fn run(&self, run: &TimelineRun) {
+        let steps: Vec<String> = run
+            .steps
+            .iter()
+            .map(|step| format!("{} {}", step.name, took(step.started_at, step.finished_at)))
+            .collect();
+        if !steps.is_empty() {
+            self.say(&format!("      {} {}", "steps".cyan(), steps.join(" · ").dimmed()));
+        }
+        for effect in &run.effects {
+            let took = took(effect.sent_at.unwrap_or(effect.created_at), effect.proved_at());
+            self.say(&format!(
+                "      {} {} {} {}",
+                "effect".cyan(),
+                effect.key,
+                effect.state.as_str().dimmed(),
+                took.dimmed()
+            ));
+        }
+    }
+
+    /// A comment under the line it stands on, with its suggestion.
+    pub fn comment(&self, comment: &ReviewComment, findings: &[Finding]) {
+        let code = comment.diff_hunk.lines().last().unwrap_or_default();
+        let code = code.strip_prefix(['+', ' ', '-']).unwrap_or(code);
+        let place = format!("#{} {}:{}", comment.pull, comment.path, comment.original_line);
+        self.say(&format!("  {}", place.bold()));
+        self.say(&format!("  {:>5} │ {code}", comment.original_line));
+        match about(comment, findings) {
+            Some(finding) => {
+                let head = format!("{} {} {}", finding.severity, finding.category, finding.rule);
+                self.say(&format!("        ╰ {}: {}", head.yellow(), finding.message));
+            }
+            None => self.say(&format!("        ╰ {}", comment.body.lines().next().unwrap_or_default())),
+        }
+        if let Some(suggestion) = suggestion(&comment.body) {
+            let text = if suggestion.is_empty() { "(delete)".to_owned() } else { suggestion };
+            text.lines().for_each(|line| self.say(&format!("        {} {}", "suggestion".green(), line.green())));
+        }
+    }
+}
+
+/// The finding that a comment was made for, by the fingerprint in its marker.
+pub fn about<'a>(comment: &ReviewComment, findings: &'a [Finding]) -> Option<&'a Finding> {
+    findings.iter().find(|finding| comment.body.contains(finding.fingerprint.as_str()))
+}
+
+/// What a suggestion block puts in the place of the commented lines.
+pub fn suggestion(body: &str) -> Option<String> {
+    let mut lines = body.lines().skip_while(|line| !line.trim_start_matches('`').starts_with("suggestion"));
+    let fence = lines.next()?.strip_suffix("suggestion")?;
+    let inside: Vec<&str> = lines.take_while(|line| *line != fence).collect();
+    Some(inside.join("\n"))
+}
+
+fn took(from: Millis, to: Option<Millis>) -> String {
+    to.map_or_else(|| "…".into(), |to| format!("{} ms", (to - from).max(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suggestion_is_what_stands_between_its_fences() {
+        assert_eq!(suggestion("text\n```suggestion\na\n  b\n```\nmore").as_deref(), Some("a\n  b"));
+        assert_eq!(suggestion("````suggestion\n```\n````\n").as_deref(), Some("```"));
+        assert_eq!(suggestion("```suggestion\n```").as_deref(), Some(""));
+        assert_eq!(suggestion("```rust\na\n```"), None);
+    }
+}
