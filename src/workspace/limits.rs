@@ -1,0 +1,90 @@
+//! How much of a stranger's repository we are willing to look at.
+
+use std::time::Duration;
+
+/// Every cap of the room. What a cap cuts off is reported, never dropped in silence.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Opening a connection to the git server.
+    pub connect: Duration,
+    /// The server may stay silent this long.
+    pub idle: Duration,
+    /// One whole `pull`, with every deepening.
+    pub total: Duration,
+    /// Bytes of one server answer that lists its refs.
+    pub advertisement: u64,
+    /// Bytes of one pack.
+    pub pack_bytes: u64,
+    /// Objects of one pack.
+    pub pack_objects: usize,
+    /// A mirror with more packs or bytes than this is started anew.
+    pub mirror_packs: usize,
+    pub mirror_bytes: u64,
+    /// Commits asked for at first; ten times as many each time no merge base is among them.
+    pub first_depth: i32,
+    /// Changed files that get hunks.
+    pub files: usize,
+    /// One file, on either side.
+    pub file_bytes: u64,
+    /// Lines of one file's hunks.
+    pub file_lines: usize,
+    /// Both sides of all changed files together.
+    pub diff_bytes: u64,
+    /// Tree entries visited in one walk.
+    pub entries: usize,
+    /// Folders within folders.
+    pub depth: usize,
+    /// One tree object.
+    pub tree_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(30),
+            total: Duration::from_secs(600),
+            advertisement: 64 << 20,
+            pack_bytes: 2 << 30,
+            pack_objects: 5_000_000,
+            mirror_packs: 64,
+            mirror_bytes: 4 << 30,
+            first_depth: 50,
+            files: 3_000,
+            file_bytes: 1 << 20,
+            file_lines: 20_000,
+            diff_bytes: 64 << 20,
+            entries: 300_000,
+            depth: 128,
+            tree_bytes: 16 << 20,
+        }
+    }
+}
+
+/// `1 MiB`, `1.5 MiB`, `512 bytes`: sizes as people read them.
+pub(super) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (unit, name) in UNITS {
+        if bytes >= unit {
+            let tenths = bytes.saturating_mul(10) / unit;
+            return if tenths % 10 == 0 {
+                format!("{} {name}", tenths / 10)
+            } else {
+                format!("{}.{} {name}", tenths / 10, tenths % 10)
+            };
+        }
+    }
+    format!("{bytes} bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn a_size_is_short_and_says_its_unit() {
+        assert_eq!(size(1 << 20), "1 MiB");
+        assert_eq!(size(3 << 19), "1.5 MiB");
+        assert_eq!(size(512), "512 bytes");
+    }
+}

@@ -1,0 +1,164 @@
+//! A change in any repository on this machine, without GitHub: two commits, or a commit and the work tree.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use git2::{BranchType, ErrorCode, Oid, Repository};
+
+use super::change::{Change, Store};
+use super::error::{AtPath, Error};
+use super::git::{self, blocking};
+use super::limits::Limits;
+use super::mirror::{commit_tree, merge_base};
+use super::snapshot;
+
+/// The change from the merge base of `base` and `head` to `head`, limited to `path` if that lies below the repository's root.
+///
+/// Without `head`: the work tree, with what is staged, unstaged and untracked but not ignored.
+/// Without `base`: the default branch (`origin/HEAD`, else `main` or `master`); on that branch itself its upstream, else `HEAD`.
+/// Nothing is written to the repository: a scratch store beside it holds what the work tree adds.
+pub async fn change(path: &Path, base: Option<&str>, head: Option<&str>) -> Result<Change, Error> {
+    change_limited(path, base, head, Limits::default()).await
+}
+
+/// The same, with limits of the caller's.
+pub async fn change_limited(
+    path: &Path,
+    base: Option<&str>,
+    head: Option<&str>,
+    limits: Limits,
+) -> Result<Change, Error> {
+    let path = path.to_owned();
+    let (base, head) = (base.map(str::to_owned), head.map(str::to_owned));
+    blocking(move || read(&path, base.as_deref(), head.as_deref(), limits)).await
+}
+
+fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> Result<Change, Error> {
+    let path = path.canonicalize().map_err(|_| Error::NoSuchPath { path: path.to_owned() })?;
+    let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&path) };
+    let repository = git::open_theirs(folder)?;
+    if head.is_none() && repository.workdir().is_none() {
+        return Err(Error::Bare { path });
+    }
+    let within = within(&repository, &path)?;
+    let head_commit = match head {
+        Some(revision) => resolve(&repository, revision)?,
+        None => head_commit(&repository, &path)?,
+    };
+    let base_commit = match base {
+        Some(revision) => resolve(&repository, revision)?,
+        None => default_base(&repository, head_commit),
+    };
+    let Some(merge_base) = merge_base(&repository, base_commit, head_commit)? else {
+        return Err(Error::NoMergeBase {
+            base: base.map_or_else(|| base_commit.to_string(), str::to_owned),
+            head: head.unwrap_or("HEAD").to_owned(),
+            shallow: repository.is_shallow(),
+        });
+    };
+    let base_tree = commit_tree(&repository, merge_base)?;
+    let scratch = tempfile::Builder::new().prefix("octoswarm-").tempdir().at(std::env::temp_dir())?;
+    let git_dir = scratch.path().join("objects.git");
+    git::init_own(&git_dir)?;
+    let (head_tree, unread) = match head {
+        Some(_) => (commit_tree(&repository, head_commit)?, HashMap::new()),
+        None => snapshot::work_tree(&repository, &git::open_own(&git_dir)?, &within, &limits)?,
+    };
+    let store =
+        Store { git_dir, borrowed: git::object_dirs(&repository), _scratch: Some(scratch), unread, mirror: None };
+    Change::new(store, (merge_base, base_tree), (head_commit, head_tree), head.is_none(), within, limits)
+}
+
+/// The path below the repository's root, `/`-separated; empty for the root itself.
+fn within(repository: &Repository, path: &Path) -> Result<String, Error> {
+    let Some(root) = repository.workdir() else { return Ok(String::new()) };
+    let root = root.canonicalize().at(root)?;
+    let inside: PathBuf = match path.strip_prefix(&root) {
+        Ok(inside) if !inside.starts_with(".git") => inside.to_owned(),
+        _ => return Err(Error::NotARepository { path: path.to_owned() }),
+    };
+    inside.to_str().map(str::to_owned).ok_or(Error::Unsupported("the path is not UTF-8"))
+}
+
+fn head_commit(repository: &Repository, path: &Path) -> Result<Oid, Error> {
+    let head = repository.head().and_then(|head| head.peel_to_commit());
+    head.map(|commit| commit.id()).map_err(|source| match source.code() {
+        ErrorCode::UnbornBranch | ErrorCode::NotFound => Error::Unborn { path: path.to_owned() },
+        _ => Error::Git { doing: "reading HEAD", source },
+    })
+}
+
+fn resolve(repository: &Repository, revision: &str) -> Result<Oid, Error> {
+    let found = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
+    found.map(|commit| commit.id()).map_err(|_| Error::UnknownRevision {
+        revision: revision.to_owned(),
+        nearest_names: nearest(repository, revision),
+    })
+}
+
+fn default_base(repository: &Repository, head: Oid) -> Oid {
+    let at = |name: &str| repository.find_reference(name).and_then(|r| r.peel_to_commit()).map(|c| c.id()).ok();
+    let remote = ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"];
+    if let Some(found) = remote.into_iter().find_map(at) {
+        return found;
+    }
+    let current = repository.head().ok();
+    let current = current.as_ref().and_then(|head| head.name().ok());
+    let local = ["refs/heads/main", "refs/heads/master"].into_iter().find(|name| at(name).is_some());
+    if let Some(found) = local.filter(|name| Some(*name) != current).and_then(at) {
+        return found;
+    }
+    let upstream = current.and_then(|name| name.strip_prefix("refs/heads/")).and_then(|name| {
+        let branch = repository.find_branch(name, BranchType::Local).and_then(|branch| branch.upstream()).ok()?;
+        branch.get().peel_to_commit().map(|commit| commit.id()).ok()
+    });
+    upstream.unwrap_or(head)
+}
+
+/// Names the reader may have meant: contained in one another, or a few letters apart.
+fn nearest(repository: &Repository, revision: &str) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let branches = repository.branches(None).into_iter().flatten().flatten();
+    let branches = branches.filter_map(|(branch, _)| branch.name().ok().flatten().map(str::to_owned));
+    let tags = repository.tag_names(None);
+    let tags = tags.iter().flat_map(|tags| tags.iter()).flatten().flatten().map(str::to_owned);
+    let mut near: Vec<(usize, String)> = branches
+        .chain(tags)
+        .filter_map(|name| {
+            let distance = distance(&name, revision);
+            let contained = !revision.is_empty() && (name.contains(revision) || revision.contains(&name));
+            (contained || distance <= (revision.len() / 3).max(1)).then_some((distance, name))
+        })
+        .collect();
+    near.sort();
+    near.into_iter().take(SHOWN).map(|(_, name)| name).collect()
+}
+
+/// Letters to insert, remove or replace.
+fn distance(one: &str, two: &str) -> usize {
+    const LONGEST: usize = 200;
+    let two: Vec<char> = two.chars().take(LONGEST).collect();
+    let mut row: Vec<usize> = (0..=two.len()).collect();
+    for (i, a) in one.chars().take(LONGEST).enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, b) in two.iter().enumerate() {
+            let replaced = corner + usize::from(a != *b);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn distance_counts_letters() {
+        assert_eq!(distance("main", "main"), 0);
+        assert_eq!(distance("mian", "main"), 2);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

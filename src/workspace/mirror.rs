@@ -1,0 +1,379 @@
+//! One bare mirror per repository, kept between runs, holding as little history as a merge base needs.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use git2::{
+    AutotagOption, Direction, ErrorClass, ErrorCode, FetchOptions, ObjectType, Oid, RemoteCallbacks, Repository,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::change::{Change, Store};
+use super::error::{AtPath, Doing, Error};
+use super::git::{self, blocking};
+use super::limits::{Limits, size};
+use super::transport::{self, ADDRESS, Session};
+use crate::domain::{Credential, PullNumber, RepositoryId, Sha};
+use crate::stdx::hash;
+
+/// Git's word for "all of it".
+const ALL_HISTORY: i32 = i32::MAX;
+/// Beyond this depth the rest is asked for at once.
+const DEEPEST_STEP: i32 = 50_000;
+
+/// Where a repository is fetched from.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    pub repository: RepositoryId,
+    /// `https://host/owner/name.git`, without user, query or token.
+    pub url: String,
+    /// Sent to its own origin only.
+    pub credential: Option<Credential>,
+}
+
+/// The folder of all mirrors, one per repository id.
+#[derive(Debug)]
+pub struct Mirrors {
+    root: PathBuf,
+    limits: Limits,
+    client: reqwest::Client,
+    slots: Mutex<HashMap<RepositoryId, Slot>>,
+}
+
+/// What this process knows of one mirror.
+#[derive(Debug, Clone, Default)]
+struct Slot {
+    /// Held while the mirror is written to.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Cloned into every change that reads from the mirror.
+    in_use: Arc<()>,
+}
+
+impl Mirrors {
+    pub fn new(root: PathBuf, limits: Limits) -> Result<Self, Error> {
+        git::tame()?;
+        fs::create_dir_all(&root).at(&root)?;
+        let client = transport::client(&limits)?;
+        Ok(Self { root, limits, client, slots: Mutex::default() })
+    }
+
+    /// Brings the base branch and the pull request's head into the mirror, with as much history as their merge base needs.
+    ///
+    /// Cancelled by the token, or by dropping the future: the transfer stops at its next packet.
+    pub async fn pull(
+        &self,
+        remote: Remote,
+        number: PullNumber,
+        head: &Sha,
+        base_ref: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Change, Error> {
+        let cancel = cancel.child_token();
+        let _stop_when_dropped = cancel.clone().drop_guard();
+        let session = Session::new(
+            &remote.url,
+            remote.credential.as_ref(),
+            self.client.clone(),
+            self.limits.clone(),
+            cancel.clone(),
+        )?;
+        let branch = format!("refs/heads/{base_ref}");
+        if !git2::Reference::is_valid_name(&branch) {
+            return Err(Error::BaseGone { branch: base_ref.to_owned() });
+        }
+        let slot = self.slot(remote.repository);
+        let turn = tokio::select! {
+            turn = Arc::clone(&slot.turn).lock_owned() => turn,
+            () = cancel.cancelled() => return Err(Error::Cancelled),
+        };
+        let pull = Pull {
+            place: Place::new(&self.root, remote.repository),
+            session,
+            limits: self.limits.clone(),
+            wanted: git::oid(head)?,
+            head: head.clone(),
+            number,
+            base_ref: base_ref.to_owned(),
+            branch,
+            // This slot's own handle and the map's: any more and a change is still being read.
+            quiet: Arc::strong_count(&slot.in_use) <= 2,
+            in_use: slot.in_use,
+        };
+        blocking(move || {
+            // A dropped future must not let the next one in while libgit2 still writes here.
+            let _turn = turn;
+            pull.run()
+        })
+        .await
+    }
+
+    /// Removes all that is kept of a repository: the App was uninstalled, or lost access.
+    pub async fn purge(&self, repository: RepositoryId) -> Result<(), Error> {
+        let turn = self.slot(repository).turn.lock_owned().await;
+        let place = Place::new(&self.root, repository);
+        blocking(move || {
+            let _turn = turn;
+            let _lock = place.lock(|| true)?;
+            place.wipe()
+        })
+        .await
+    }
+
+    fn slot(&self, repository: RepositoryId) -> Slot {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(repository).or_default().clone()
+    }
+}
+
+/// A mirror's paths.
+#[derive(Debug)]
+struct Place {
+    root: PathBuf,
+    mirror: PathBuf,
+    lock: PathBuf,
+    /// Exists when a reader found the mirror damaged.
+    damaged: PathBuf,
+}
+
+impl Place {
+    fn new(root: &Path, repository: RepositoryId) -> Self {
+        Self {
+            root: root.to_owned(),
+            mirror: root.join(repository.to_string()),
+            lock: root.join(format!("{repository}.lock")),
+            damaged: root.join(format!("{repository}.damaged")),
+        }
+    }
+
+    /// Keeps other processes out. The file stays: removing it would let two in.
+    fn lock(&self, may_wait: impl Fn() -> bool) -> Result<File, Error> {
+        const PAUSE: Duration = Duration::from_millis(20);
+        let file = File::options().create(true).write(true).truncate(false).open(&self.lock).at(&self.lock)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(fs::TryLockError::WouldBlock) if may_wait() => std::thread::sleep(PAUSE),
+                Err(fs::TryLockError::WouldBlock) => return Err(Error::Interrupted),
+                Err(fs::TryLockError::Error(source)) => return Err(Error::Io { path: self.lock.clone(), source }),
+            }
+        }
+    }
+
+    /// Out of the way in one step, then gone: a crash in between leaves no half mirror under its name.
+    fn wipe(&self) -> Result<(), Error> {
+        match fs::remove_file(&self.damaged) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).at(&self.damaged),
+            _ => {}
+        }
+        if fs::symlink_metadata(&self.mirror).is_err() {
+            return Ok(());
+        }
+        let trash = tempfile::Builder::new().prefix(".gone-").tempdir_in(&self.root).at(&self.root)?;
+        fs::rename(&self.mirror, trash.path().join("mirror")).at(&self.mirror)?;
+        trash.close().at(&self.root)
+    }
+
+    /// Removes what a killed process left. Only with the lock held: then no living one owns it.
+    fn tidy(&self) -> Result<(), Error> {
+        let mut folders = vec![self.mirror.clone()];
+        while let Some(folder) = folders.pop() {
+            for item in fs::read_dir(&folder).at(&folder)? {
+                let item = item.at(&folder)?;
+                let path = item.path();
+                let kind = item.file_type().at(&path)?;
+                let name = item.file_name().to_string_lossy().into_owned();
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if name.ends_with(".lock") || (folder.ends_with("objects/pack") && !name.starts_with("pack-")) {
+                    fs::remove_file(&path).at(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the mirror has grown past its limits; libgit2 cannot repack, so it is fetched anew.
+    fn overgrown(&self, limits: &Limits) -> bool {
+        let packs = self.mirror.join("objects/pack");
+        let files: Vec<_> = fs::read_dir(packs).into_iter().flatten().flatten().collect();
+        let bytes: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum();
+        let count = files.iter().filter(|file| file.path().extension().is_some_and(|e| e == "pack")).count();
+        count > limits.mirror_packs || bytes > limits.mirror_bytes
+    }
+
+    /// A mirror is never told to look for objects elsewhere; one that is was tampered with.
+    fn sound(&self) -> bool {
+        let told = |file: &str| fs::symlink_metadata(self.mirror.join("objects/info").join(file)).is_ok();
+        !told("alternates") && !told("http-alternates") && git::open_own(&self.mirror).is_ok()
+    }
+}
+
+/// One `pull` at work, on a blocking thread.
+struct Pull {
+    place: Place,
+    session: Arc<Session>,
+    limits: Limits,
+    wanted: Oid,
+    head: Sha,
+    number: PullNumber,
+    base_ref: String,
+    branch: String,
+    quiet: bool,
+    in_use: Arc<()>,
+}
+
+/// What the server's list of refs says of our two.
+struct Tips {
+    base: Oid,
+    /// What `refs/pull/N/head` is now.
+    head: Option<Oid>,
+}
+
+impl Pull {
+    fn run(self) -> Result<Change, Error> {
+        let lock = self.place.lock(|| self.session.may_go_on(0));
+        let _lock = match lock {
+            Err(Error::Interrupted) => return Err(self.session.explain("waiting", git2::Error::from_str("stopped"))),
+            other => other?,
+        };
+        let kept = self.keep_or_remove()?;
+        let (base, head) = match self.bring() {
+            Err(error) if kept && error.blames_the_disk() => {
+                tracing::warn!(repository = %self.place.mirror.display(), error = %error, "the mirror is damaged: fetching it anew");
+                self.place.wipe()?;
+                git::init_own(&self.place.mirror)?;
+                self.bring()?
+            }
+            other => other?,
+        };
+        let store = Store {
+            git_dir: self.place.mirror.clone(),
+            borrowed: Vec::new(),
+            _scratch: None,
+            unread: HashMap::new(),
+            mirror: Some((self.place.damaged.clone(), self.in_use)),
+        };
+        Change::new(store, base, head, false, String::new(), self.limits)
+    }
+
+    /// Leaves a sound mirror in place or makes an empty one; says whether it was kept.
+    fn keep_or_remove(&self) -> Result<bool, Error> {
+        let place = &self.place;
+        if fs::symlink_metadata(&place.mirror).is_ok() {
+            let damaged = place.damaged.exists() || place.tidy().is_err() || !place.sound();
+            if !damaged && !(self.quiet && place.overgrown(&self.limits)) {
+                return Ok(true);
+            }
+        }
+        place.wipe()?;
+        git::init_own(&place.mirror)?;
+        Ok(false)
+    }
+
+    /// Fetches until a merge base is there. Gives commit and tree of both sides.
+    fn bring(&self) -> Result<((Oid, Oid), (Oid, Oid)), Error> {
+        let mut depth = self.limits.first_depth;
+        loop {
+            // Opened anew each time: a fetch changes where history ends, and libgit2 remembers.
+            let tips = self.fetch(depth)?;
+            let repository = git::open_own(&self.place.mirror)?;
+            if let Some(base) = merge_base(&repository, tips.base, self.wanted)? {
+                let base = (base, commit_tree(&repository, base)?);
+                return Ok((base, (self.wanted, commit_tree(&repository, self.wanted)?)));
+            }
+            if depth == ALL_HISTORY || !repository.is_shallow() {
+                let (base, head) = (self.base_ref.clone(), self.head.short().to_owned());
+                return Err(Error::NoMergeBase { base, head, shallow: false });
+            }
+            depth = if depth >= DEEPEST_STEP { ALL_HISTORY } else { depth.saturating_mul(10) };
+        }
+    }
+
+    /// One conversation with the server: its refs, then what is missing here.
+    fn fetch(&self, depth: i32) -> Result<Tips, Error> {
+        let repository = git::open_own(&self.place.mirror)?;
+        let _entered = self.session.enter();
+        let mut remote = repository.remote_anonymous(ADDRESS).doing("preparing the fetch")?;
+        let tips = {
+            let connection = remote
+                .connect_auth(Direction::Fetch, None, None)
+                .map_err(|error| self.session.explain("asking for the branches", error))?;
+            let tips = self.tips(connection.list().doing("reading the branches")?)?;
+            if self.complete(&repository, &tips)? {
+                return Ok(tips);
+            }
+            tips
+        };
+        // Pushed over meanwhile, or the ref lags behind its event: servers may still give the commit itself.
+        let by_id = tips.head != Some(self.wanted);
+        let pull_ref = format!("refs/octoswarm/pull/{}", self.number);
+        let base_ref = format!("refs/octoswarm/base/{}", hash::sha256(self.base_ref.as_bytes()));
+        let source = if by_id { self.wanted.to_string() } else { format!("refs/pull/{}/head", self.number) };
+        let wanted = [format!("+{}:{base_ref}", self.branch), format!("+{source}:{pull_ref}")];
+        // A mirror with all of its history stays so: a depth would cut it off again.
+        let whole =
+            !repository.is_shallow() && repository.references_glob("refs/octoswarm/*").is_ok_and(|r| r.count() > 0);
+        let mut options = FetchOptions::new();
+        let mut callbacks = RemoteCallbacks::new();
+        callbacks.transfer_progress(|progress| self.session.may_go_on(progress.total_objects()));
+        options.remote_callbacks(callbacks).download_tags(AutotagOption::None).update_fetchhead(false);
+        options.depth(if whole { 0 } else { depth });
+        remote.download(&wanted, Some(&mut options)).map_err(|error| {
+            let invalid = error.class() == ErrorClass::Invalid;
+            match self.session.explain("fetching", error) {
+                Error::Protocol { .. } if by_id => self.moved(&tips),
+                Error::Git { .. } if by_id && invalid => self.moved(&tips),
+                other => other,
+            }
+        })?;
+        for (name, oid) in [(base_ref, tips.base), (pull_ref, self.wanted)] {
+            commit_tree(&repository, oid)?;
+            repository.reference(&name, oid, true, "").doing("keeping a ref")?;
+        }
+        Ok(tips)
+    }
+
+    fn tips(&self, heads: &[git2::RemoteHead<'_>]) -> Result<Tips, Error> {
+        let pull = format!("refs/pull/{}/head", self.number);
+        let find = |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
+        let base = find(&self.branch).ok_or_else(|| Error::BaseGone { branch: self.base_ref.clone() })?;
+        Ok(Tips { base, head: find(&pull) })
+    }
+
+    /// Nothing is missing: both commits are here and so is their merge base.
+    fn complete(&self, repository: &Repository, tips: &Tips) -> Result<bool, Error> {
+        let here = |oid| commit_tree(repository, oid).is_ok();
+        Ok(here(tips.base) && here(self.wanted) && merge_base(repository, tips.base, self.wanted)?.is_some())
+    }
+
+    fn moved(&self, tips: &Tips) -> Error {
+        let now = tips.head.and_then(|oid| git::sha(oid).ok());
+        Error::HeadMoved { wanted: self.head.clone(), now }
+    }
+}
+
+/// The tree of a commit that is really here; a commit's size is asked before it is read.
+pub(super) fn commit_tree(repository: &Repository, oid: Oid) -> Result<Oid, Error> {
+    const COMMIT_BYTES: u64 = 1 << 20;
+    let odb = repository.odb().doing("opening the object database")?;
+    let (bytes, kind) = odb.read_header(oid).doing("reading a commit's header")?;
+    if kind != ObjectType::Commit {
+        return Err(Error::Unsupported("a ref points at something that is not a commit"));
+    }
+    if bytes as u64 > COMMIT_BYTES {
+        return Err(Error::TooLarge { what: "a commit", limit: size(COMMIT_BYTES) });
+    }
+    let tree = repository.find_commit(oid).doing("reading a commit")?.tree_id();
+    odb.read_header(tree).doing("reading a commit's tree")?;
+    Ok(tree)
+}
+
+pub(super) fn merge_base(repository: &Repository, one: Oid, two: Oid) -> Result<Option<Oid>, Error> {
+    match repository.merge_base(one, two) {
+        Ok(base) => Ok(Some(base)),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(source) => Err(Error::Git { doing: "looking for the merge base", source }),
+    }
+}

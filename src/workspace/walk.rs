@@ -1,0 +1,89 @@
+//! The files of a scan: what `.gitignore` leaves, with or without git.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use super::change::Side;
+use super::error::{AtPath, Error};
+use super::limits::{Limits, size};
+use super::nofollow::{self, Folder};
+use super::tree;
+
+/// One file of a scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The path as the scan named it, `/`-separated: `src` scanned gives `src/lib.rs`.
+    pub path: String,
+    /// Text, or why it was not read; never `Absent`.
+    pub content: Side,
+}
+
+/// Lists and reads files below the paths, in order of name. Links are not followed, `.git` is not entered.
+///
+/// A path that does not exist is an error at once; what goes wrong later is a file that was not read.
+pub fn walk(paths: &[PathBuf], limits: &Limits) -> Result<impl Iterator<Item = Found> + use<>, Error> {
+    let mut roots = Vec::new();
+    for path in paths {
+        let meta = std::fs::metadata(path).map_err(|_| Error::NoSuchPath { path: path.clone() })?;
+        let folder = match path.parent() {
+            _ if meta.is_dir() => path.as_path(),
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        roots.push((path.clone(), folder.to_owned(), Folder::open(folder).at(folder)?));
+    }
+    let limits = limits.clone();
+    Ok(roots.into_iter().flat_map(move |(root, base, folder)| {
+        let most = limits.file_bytes;
+        list(&root).filter_map(move |item| one(item, &base, &folder, most))
+    }))
+}
+
+fn list(root: &Path) -> ignore::Walk {
+    WalkBuilder::new(root)
+        .follow_links(false)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .sort_by_file_name(std::cmp::Ord::cmp)
+        .build()
+}
+
+fn one(item: Result<ignore::DirEntry, ignore::Error>, base: &Path, folder: &Folder, most: u64) -> Option<Found> {
+    let entry = match item {
+        Ok(entry) => entry,
+        Err(error) => {
+            let path = named(&error).map_or_else(|| "(unknown)".to_owned(), show);
+            return Some(Found { path, content: Side::NotRead("it cannot be listed".to_owned()) });
+        }
+    };
+    let kind = entry.file_type()?;
+    if kind.is_dir() {
+        return None;
+    }
+    let path = entry.path();
+    let content = match folder.read(path.strip_prefix(base).unwrap_or(path), most) {
+        _ if path.to_str().is_none() => Side::NotRead("its name is not UTF-8".to_owned()),
+        Ok(nofollow::Found::File { bytes, .. }) => Side::of(bytes),
+        Ok(nofollow::Found::Link(_)) => Side::NotRead("symbolic link".to_owned()),
+        Ok(nofollow::Found::TooLarge) => Side::NotRead(format!("larger than {}", size(most))),
+        Ok(nofollow::Found::Other) => Side::NotRead("not a regular file".to_owned()),
+        Ok(nofollow::Found::Missing) => return None,
+        Err(_) => Side::NotRead("it cannot be read".to_owned()),
+    };
+    Some(Found { path: show(path), content })
+}
+
+fn named(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithLineNumber { err, .. } | ignore::Error::WithDepth { err, .. } => named(err),
+        _ => None,
+    }
+}
+
+fn show(path: &Path) -> String {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    tree::show(path.to_string_lossy().as_bytes())
+}
