@@ -1,0 +1,164 @@
+//! The ledger of what we say to the world: intended, sent, proved. After a crash it tells what to look for before saying it again.
+
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection, Row};
+
+use super::row::{self, stored_enum};
+use super::{Error, Store};
+use crate::domain::{Millis, RunId};
+
+stored_enum!(
+    EffectState, "effect" {
+        /// Nothing has left yet.
+        Intended => "intended",
+        /// A request may have left; whether it took effect is unknown.
+        Sent => "sent",
+        Proved => "proved",
+        Failed => "failed",
+    }
+);
+
+#[derive(Debug, Clone, Serialize)]
+pub struct EffectRow {
+    pub key: String,
+    /// Absent once its run was pruned.
+    pub run: Option<RunId>,
+    pub kind: String,
+    pub intent: Value,
+    pub state: EffectState,
+    /// How often a request was about to leave.
+    pub attempts: u32,
+    /// When the latest request left.
+    pub sent_at: Option<Millis>,
+    pub proof: Option<Value>,
+    /// Why it failed.
+    pub reason: Option<String>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+impl Store {
+    /// Writes down what is going to be said, or returns the row that is there: one key, one effect.
+    ///
+    /// # Errors
+    /// The database failed or the row is damaged.
+    pub async fn intend(&self, key: &str, run: RunId, kind: &str, intent: &Value) -> Result<EffectRow, Error> {
+        let now = self.now();
+        let mut conn = self.writer().await?;
+        let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+        sqlx::query(
+            "INSERT INTO effect (key, run, kind, intent, state, created_at, updated_at)
+             VALUES (?1, (SELECT id FROM run WHERE id = ?2), ?3, ?4, 'intended', ?5, ?5) ON CONFLICT (key) DO NOTHING",
+        )
+        .bind(key)
+        .bind(run.to_string())
+        .bind(kind)
+        .bind(serde_json::to_string(intent)?)
+        .bind(now)
+        .execute(&mut *tx)
+        .await?;
+        let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_one(&mut *tx).await?;
+        tx.commit().await?;
+        load(&row)
+    }
+
+    /// Right before the request leaves: from here on it may have taken effect.
+    ///
+    /// # Errors
+    /// No such effect, it is proved already, or the database failed: do not send then.
+    pub async fn mark_sent(&self, key: &str, at: Millis) -> Result<(), Error> {
+        let mut conn = self.writer().await?;
+        let done = sqlx::query(
+            "UPDATE effect SET state = 'sent', sent_at = ?1, attempts = attempts + 1, reason = NULL, updated_at = ?2
+             WHERE key = ?3 AND state <> 'proved'",
+        )
+        .bind(at)
+        .bind(self.now())
+        .bind(key)
+        .execute(&mut *conn)
+        .await?;
+        drop(conn);
+        self.touched(done.rows_affected(), key).await
+    }
+
+    /// It took effect, and this shows it.
+    ///
+    /// # Errors
+    /// No such effect, or the database failed.
+    pub async fn prove(&self, key: &str, proof: &Value) -> Result<(), Error> {
+        let mut conn = self.writer().await?;
+        let done = sqlx::query("UPDATE effect SET state = 'proved', proof = ?, reason = NULL, updated_at = ? WHERE key = ?")
+            .bind(serde_json::to_string(proof)?)
+            .bind(self.now())
+            .bind(key)
+            .execute(&mut *conn)
+            .await?;
+        drop(conn);
+        self.touched(done.rows_affected(), key).await
+    }
+
+    /// It was refused for good. A later `mark_sent` may try again.
+    ///
+    /// # Errors
+    /// No such effect, it is proved already, or the database failed.
+    pub async fn fail_effect(&self, key: &str, reason: &str) -> Result<(), Error> {
+        let mut conn = self.writer().await?;
+        let done =
+            sqlx::query("UPDATE effect SET state = 'failed', reason = ?, updated_at = ? WHERE key = ? AND state <> 'proved'")
+                .bind(reason)
+                .bind(self.now())
+                .bind(key)
+                .execute(&mut *conn)
+                .await?;
+        drop(conn);
+        self.touched(done.rows_affected(), key).await
+    }
+
+    /// # Errors
+    /// The database failed or the row is damaged.
+    pub async fn effect(&self, key: &str) -> Result<Option<EffectRow>, Error> {
+        let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_optional(self.readers()).await?;
+        row.as_ref().map(load).transpose()
+    }
+
+    /// In the order they were intended.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn effects(&self, run: RunId) -> Result<Vec<EffectRow>, Error> {
+        let rows = sqlx::query("SELECT * FROM effect WHERE run = ? ORDER BY created_at, rowid")
+            .bind(run.to_string())
+            .fetch_all(self.readers())
+            .await?;
+        rows.iter().map(load).collect()
+    }
+
+    async fn touched(&self, rows: u64, key: &str) -> Result<(), Error> {
+        if rows > 0 {
+            self.bell().ring_progress();
+            return Ok(());
+        }
+        Err(match self.effect(key).await? {
+            None => Error::NotFound { what: "effect", id: key.to_owned() },
+            Some(row) => Error::Conflict { what: "effect", id: key.to_owned(), state: row.state.to_string() },
+        })
+    }
+}
+
+fn load(row: &SqliteRow) -> Result<EffectRow, Error> {
+    Ok(EffectRow {
+        key: row.try_get("key")?,
+        run: row::run_id(row, "run")?,
+        kind: row.try_get("kind")?,
+        intent: row::required(row::json(row, "intent", "intent")?, "effect")?,
+        state: EffectState::load(row)?,
+        attempts: row.try_get("attempts")?,
+        sent_at: row.try_get("sent_at")?,
+        proof: row::json(row, "proof", "proof")?,
+        reason: row.try_get("reason")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+    })
+}

@@ -1,0 +1,365 @@
+//! Jobs as rows: put in, looked at, cancelled, brought back. Who runs them is `lease`'s business.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Connection, Row, SqliteConnection};
+
+use super::row::{self, stored_enum};
+use super::{Error, Store};
+use crate::domain::{DeliveryId, Job, JobId, Millis};
+
+stored_enum!(
+    JobState, "job" {
+        Available => "available",
+        /// Waits for its time.
+        Scheduled => "scheduled",
+        Running => "running",
+        /// Failed, and waits for its next attempt.
+        Retryable => "retryable",
+        Completed => "completed",
+        /// The dead letter: gave up, for the reason in `last_error`.
+        Discarded => "discarded",
+        Cancelled => "cancelled",
+    }
+);
+
+/// How to run a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewJob {
+    pub run_at: Millis,
+    pub max_attempts: u32,
+    /// Lower runs first.
+    pub priority: i32,
+    pub cause: Option<DeliveryId>,
+}
+
+impl NewJob {
+    pub const MAX_ATTEMPTS: u32 = 8;
+
+    /// Due at that time, with the usual attempts and priority.
+    pub fn at(run_at: Millis) -> Self {
+        Self { run_at, max_attempts: Self::MAX_ATTEMPTS, priority: 0, cause: None }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    New(JobId),
+    /// An unfinished job with the same unique key was there.
+    Existing(JobId),
+}
+
+impl Enqueued {
+    pub fn id(self) -> JobId {
+        match self {
+            Self::New(id) | Self::Existing(id) => id,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct JobRow {
+    pub id: JobId,
+    pub kind: String,
+    pub unique_key: String,
+    pub group_key: Option<String>,
+    /// Absent when the stored JSON cannot be read by this version; `payload` still has it.
+    pub job: Option<Job>,
+    #[serde(skip)]
+    pub payload: String,
+    pub state: JobState,
+    pub priority: i32,
+    /// How often it was claimed and counted.
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub run_at: Millis,
+    pub cause: Option<DeliveryId>,
+    pub lease_node: Option<String>,
+    pub lease_until: Option<Millis>,
+    pub cancel_requested_at: Option<Millis>,
+    pub last_error: Option<String>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    pub started_at: Option<Millis>,
+    pub finished_at: Option<Millis>,
+}
+
+/// Which jobs to list. Empty means all.
+#[derive(Debug, Clone, Default)]
+pub struct JobFilter {
+    pub states: Vec<JobState>,
+    pub kind: Option<String>,
+    pub unique_key: Option<String>,
+    /// Only ids below this, to page on.
+    pub before: Option<JobId>,
+    /// 100 when absent.
+    pub limit: Option<usize>,
+}
+
+impl Store {
+    /// Puts a job in, unless an unfinished one with its unique key is there. The database decides, also among callers at once.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn enqueue(&self, job: &Job, new: NewJob) -> Result<Enqueued, Error> {
+        let now = self.now();
+        let enqueued = {
+            let mut conn = self.writer().await?;
+            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let enqueued = insert(&mut tx, job, &new, now).await?;
+            tx.commit().await?;
+            enqueued
+        };
+        self.bell().ring_jobs();
+        Ok(enqueued)
+    }
+
+    /// The latest finished job of that key: tells whether this head was reviewed already.
+    ///
+    /// # Errors
+    /// The database failed or the row is damaged.
+    pub async fn last_finished(&self, unique_key: &str) -> Result<Option<JobRow>, Error> {
+        let row = sqlx::query(
+            "SELECT * FROM job WHERE unique_key = ? AND state IN ('completed', 'discarded', 'cancelled') ORDER BY id DESC LIMIT 1",
+        )
+        .bind(unique_key)
+        .fetch_optional(self.readers())
+        .await?;
+        row.as_ref().map(load).transpose()
+    }
+
+    /// Cancels what waits in a group and asks what runs there to stop. Says how many jobs it touched.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn cancel_group(
+        &self,
+        group_key: &str,
+        except_unique_key: Option<&str>,
+        reason: &str,
+    ) -> Result<u64, Error> {
+        let now = self.now();
+        let touched = {
+            let mut conn = self.writer().await?;
+            sqlx::query(
+                "UPDATE job SET
+                     cancel_requested_at = coalesce(cancel_requested_at, ?1),
+                     finished_at = CASE WHEN state = 'running' THEN NULL ELSE ?1 END,
+                     state = CASE WHEN state = 'running' THEN 'running' ELSE 'cancelled' END,
+                     last_error = ?2, updated_at = ?1
+                 WHERE group_key = ?3 AND state IN ('available', 'scheduled', 'running', 'retryable')
+                   AND (?4 IS NULL OR unique_key <> ?4)",
+            )
+            .bind(now)
+            .bind(reason)
+            .bind(group_key)
+            .bind(except_unique_key)
+            .execute(&mut *conn)
+            .await?
+            .rows_affected()
+        };
+        if touched > 0 {
+            self.bell().ring_cancels();
+            self.bell().ring_jobs();
+        }
+        Ok(touched)
+    }
+
+    /// Brings a job back from the dead letter with all its attempts.
+    ///
+    /// # Errors
+    /// No such job, it is not discarded, or an unfinished one took its unique key meanwhile.
+    pub async fn redrive(&self, id: JobId) -> Result<(), Error> {
+        let now = self.now();
+        {
+            let mut conn = self.writer().await?;
+            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let found: Option<(String, String)> = sqlx::query_as("SELECT state, unique_key FROM job WHERE id = ?")
+                .bind(id.0)
+                .fetch_optional(&mut *tx)
+                .await?;
+            let Some((state, key)) = found else {
+                return Err(Error::NotFound { what: "job", id: id.to_string() });
+            };
+            if state != JobState::Discarded.as_str() {
+                return Err(Error::Conflict { what: "job", id: id.to_string(), state });
+            }
+            if let Some(other) = unfinished(&mut tx, &key).await? {
+                let state = format!("already queued again as job {other}");
+                return Err(Error::Conflict { what: "job", id: id.to_string(), state });
+            }
+            revive(&mut tx, id.0, now).await?;
+            tx.commit().await?;
+        }
+        self.bell().ring_jobs();
+        Ok(())
+    }
+
+    /// # Errors
+    /// The database failed or the row is damaged.
+    pub async fn job(&self, id: JobId) -> Result<Option<JobRow>, Error> {
+        let row = sqlx::query("SELECT * FROM job WHERE id = ?").bind(id.0).fetch_optional(self.readers()).await?;
+        row.as_ref().map(load).transpose()
+    }
+
+    /// Newest first.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobRow>, Error> {
+        let states = match &filter.states[..] {
+            [] => None,
+            states => Some(serde_json::to_string(states)?),
+        };
+        let rows = sqlx::query(
+            "SELECT * FROM job
+             WHERE (?1 IS NULL OR state IN (SELECT value FROM json_each(?1)))
+               AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR unique_key = ?3) AND id < ?4
+             ORDER BY id DESC LIMIT ?5",
+        )
+        .bind(states)
+        .bind(&filter.kind)
+        .bind(&filter.unique_key)
+        .bind(filter.before.map_or(i64::MAX, |id| id.0))
+        .bind(row::limit(filter.limit.unwrap_or(100)))
+        .fetch_all(self.readers())
+        .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// Everything that still has to come to an end, oldest first.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn unfinished_jobs(&self) -> Result<Vec<JobRow>, Error> {
+        let rows = sqlx::query(
+            "SELECT * FROM job WHERE state IN ('available', 'scheduled', 'running', 'retryable') ORDER BY id",
+        )
+        .fetch_all(self.readers())
+        .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// How many jobs stand in each state; states without jobs are there with 0.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn job_counts(&self) -> Result<BTreeMap<JobState, u64>, Error> {
+        let rows: Vec<(String, i64)> =
+            sqlx::query_as("SELECT state, count(*) FROM job GROUP BY state").fetch_all(self.readers()).await?;
+        let mut counts: BTreeMap<_, _> = JobState::ALL.iter().map(|&state| (state, 0)).collect();
+        for (text, count) in rows {
+            let state = JobState::parse(&text).ok_or_else(|| row::damaged("job", &text))?;
+            counts.insert(state, count.cast_unsigned());
+        }
+        Ok(counts)
+    }
+
+    /// How long the job that is due and waits longest has waited, in milliseconds.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn oldest_wait(&self) -> Result<Option<Millis>, Error> {
+        let now = self.now();
+        let oldest: Option<Millis> = sqlx::query_scalar(
+            "SELECT min(run_at) FROM job WHERE state IN ('available', 'scheduled', 'retryable') AND run_at <= ?",
+        )
+        .bind(now)
+        .fetch_one(self.readers())
+        .await?;
+        Ok(oldest.map(|run_at| now - run_at))
+    }
+
+    /// When the next waiting job is due; in the past when one is due already.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn next_due(&self) -> Result<Option<Millis>, Error> {
+        Ok(sqlx::query_scalar("SELECT min(run_at) FROM job WHERE state IN ('available', 'scheduled', 'retryable')")
+            .fetch_one(self.readers())
+            .await?)
+    }
+}
+
+pub(super) async fn insert(
+    conn: &mut SqliteConnection,
+    job: &Job,
+    new: &NewJob,
+    now: Millis,
+) -> Result<Enqueued, Error> {
+    let key = job.unique_key();
+    let state = if new.run_at <= now { JobState::Available } else { JobState::Scheduled };
+    let id: Option<i64> = sqlx::query_scalar(
+        "INSERT INTO job (kind, unique_key, group_key, payload, state, priority, max_attempts, run_at, cause, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)
+         ON CONFLICT (unique_key) WHERE state IN ('available', 'scheduled', 'running', 'retryable') DO NOTHING
+         RETURNING id",
+    )
+    .bind(job.kind())
+    .bind(&key)
+    .bind(job.group_key())
+    .bind(serde_json::to_string(job)?)
+    .bind(state.as_str())
+    .bind(new.priority)
+    .bind(new.max_attempts.max(1))
+    .bind(new.run_at)
+    .bind(new.cause.as_ref().map(DeliveryId::as_str))
+    .bind(now)
+    .fetch_optional(&mut *conn)
+    .await?;
+    if let Some(id) = id {
+        return Ok(Enqueued::New(JobId(id)));
+    }
+    let id = row::required(unfinished(conn, &key).await?, "job")?;
+    Ok(Enqueued::Existing(JobId(id)))
+}
+
+async fn unfinished(conn: &mut SqliteConnection, key: &str) -> Result<Option<i64>, Error> {
+    Ok(sqlx::query_scalar(
+        "SELECT id FROM job WHERE unique_key = ? AND state IN ('available', 'scheduled', 'running', 'retryable')",
+    )
+    .bind(key)
+    .fetch_optional(conn)
+    .await?)
+}
+
+/// A discarded job becomes available with all its attempts; why it died stays readable until it dies again.
+pub(super) async fn revive(conn: &mut SqliteConnection, id: i64, now: Millis) -> Result<(), Error> {
+    sqlx::query(
+        "UPDATE job SET state = 'available', attempt = 0, run_at = ?1, finished_at = NULL, cancel_requested_at = NULL, updated_at = ?1
+         WHERE id = ?2 AND state = 'discarded'",
+    )
+    .bind(now)
+    .bind(id)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) fn load(row: &SqliteRow) -> Result<JobRow, Error> {
+    let payload: String = row.try_get("payload")?;
+    Ok(JobRow {
+        id: JobId(row.try_get("id")?),
+        kind: row.try_get("kind")?,
+        unique_key: row.try_get("unique_key")?,
+        group_key: row.try_get("group_key")?,
+        job: serde_json::from_str(&payload).ok(),
+        payload,
+        state: JobState::load(row)?,
+        priority: row.try_get("priority")?,
+        attempt: row.try_get("attempt")?,
+        max_attempts: row.try_get("max_attempts")?,
+        run_at: row.try_get("run_at")?,
+        cause: row::delivery_id(row, "cause")?,
+        lease_node: row.try_get("lease_node")?,
+        lease_until: row.try_get("lease_until")?,
+        cancel_requested_at: row.try_get("cancel_requested_at")?,
+        last_error: row.try_get("last_error")?,
+        created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
+        started_at: row.try_get("started_at")?,
+        finished_at: row.try_get("finished_at")?,
+    })
+}

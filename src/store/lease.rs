@@ -1,0 +1,354 @@
+//! Leases: who runs a job, until when, and how a run ends. Every write here names the lease's token, so that a worker
+//! whose lease went to another can change nothing any more.
+
+use sqlx::{Connection, SqliteConnection};
+
+use super::{Error, JobRow, JobState, Store, job};
+use crate::domain::{Job, JobId, Millis};
+
+/// The right to run one job, as long as nobody else has claimed it since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    pub job: JobId,
+    token: String,
+}
+
+/// A job that was claimed.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub lease: Lease,
+    pub job: Job,
+    pub row: JobRow,
+}
+
+/// What a heartbeat learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beat {
+    Alive,
+    /// The lease holds, and somebody wants the job to stop.
+    CancelRequested,
+    /// The lease went to another, or the job ended without us.
+    Lost,
+}
+
+/// What a failed attempt leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fail {
+    /// Again at that time, if attempts are left; else discarded.
+    Retry { at: Millis },
+    Discard,
+    Cancel,
+}
+
+impl Store {
+    /// Claims the job that is due and comes first, if any, for `lease_ms`. The attempt counts from here, so that a worker
+    /// that dies uses it up. `held` are the jobs that the caller is running: a late heartbeat must not make it claim its own.
+    ///
+    /// A lease that ran out is claimed first; a job whose last attempt ended that way goes to the dead letter,
+    /// and so does one whose payload this version cannot read.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn claim(&self, node: &str, lease_ms: Millis, held: &[JobId]) -> Result<Option<Claimed>, Error> {
+        let now = self.now();
+        if self.clock_went_back(now) {
+            self.mend_times().await?;
+        }
+        let held = serde_json::to_string(held)?;
+        let mut conn = self.writer().await?;
+        let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+        bury_expired(&mut tx, &held, now).await?;
+        let claimed = loop {
+            let Some(id) = pick(&mut tx, &held, now).await? else { break None };
+            let token = uuid::Uuid::new_v4().to_string();
+            let row = sqlx::query(
+                "UPDATE job SET state = 'running', attempt = attempt + 1, lease_token = ?1, lease_node = ?2, lease_until = ?3,
+                     started_at = ?4, updated_at = ?4
+                 WHERE id = ?5 RETURNING *",
+            )
+            .bind(&token)
+            .bind(node)
+            .bind(now + lease_ms)
+            .bind(now)
+            .bind(id)
+            .fetch_one(&mut *tx)
+            .await?;
+            let row = job::load(&row)?;
+            match serde_json::from_str::<Job>(&row.payload) {
+                Ok(job) => break Some(Claimed { lease: Lease { job: row.id, token }, job, row }),
+                Err(error) => {
+                    tracing::error!(job.id = row.id.0, error = %error, "a stored job cannot be read; it was discarded");
+                    let reason = format!("the stored job cannot be read: {error}");
+                    finish(&mut tx, &token, JobState::Discarded, Some(&reason), now).await?;
+                }
+            }
+        };
+        tx.commit().await?;
+        Ok(claimed)
+    }
+
+    /// Says that the worker lives and extends the lease.
+    ///
+    /// # Errors
+    /// The database failed: the lease may still hold.
+    pub async fn heartbeat(&self, lease: &Lease, lease_ms: Millis) -> Result<Beat, Error> {
+        let now = self.now();
+        let mut conn = self.writer().await?;
+        let found: Option<Option<Millis>> = sqlx::query_scalar(
+            "UPDATE job SET lease_until = ?1, updated_at = ?2 WHERE lease_token = ?3 RETURNING cancel_requested_at",
+        )
+        .bind(now + lease_ms)
+        .bind(now)
+        .bind(&lease.token)
+        .fetch_optional(&mut *conn)
+        .await?;
+        Ok(beat(found))
+    }
+
+    /// As `heartbeat`, but only looks: right before a write to the world, and when somebody rang for a cancellation.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn lease_state(&self, lease: &Lease) -> Result<Beat, Error> {
+        let found: Option<Option<Millis>> =
+            sqlx::query_scalar("SELECT cancel_requested_at FROM job WHERE lease_token = ?")
+                .bind(&lease.token)
+                .fetch_optional(self.readers())
+                .await?;
+        Ok(beat(found))
+    }
+
+    /// The job is done. Answers the state it stands in now, `None` when the lease was lost.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn complete(&self, lease: &Lease) -> Result<Option<JobState>, Error> {
+        let now = self.now();
+        let state = {
+            let mut conn = self.writer().await?;
+            finish(&mut conn, &lease.token, JobState::Completed, None, now).await?
+        };
+        self.bell().ring_jobs();
+        Ok(state)
+    }
+
+    /// The attempt failed. Answers what the job became, `None` when the lease was lost.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn fail(&self, lease: &Lease, fail: Fail, error: &str) -> Result<Option<JobState>, Error> {
+        let now = self.now();
+        let state = {
+            let mut conn = self.writer().await?;
+            match fail {
+                Fail::Discard => finish(&mut conn, &lease.token, JobState::Discarded, Some(error), now).await?,
+                Fail::Cancel => finish(&mut conn, &lease.token, JobState::Cancelled, Some(error), now).await?,
+                Fail::Retry { at } => retry(&mut conn, &lease.token, at, error, now).await?,
+            }
+        };
+        self.bell().ring_jobs();
+        Ok(state)
+    }
+
+    /// Not yet: the job waits until then and gets its attempt back. `None` when the lease was lost.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn snooze(&self, lease: &Lease, until: Millis, reason: &str) -> Result<Option<JobState>, Error> {
+        let mut conn = self.writer().await?;
+        put_back(&mut conn, &lease.token, JobState::Scheduled, until, Some(reason), self.now()).await
+    }
+
+    /// Gives the job back untouched, for anyone to claim at once: this worker is shutting down.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn release(&self, lease: &Lease) -> Result<Option<JobState>, Error> {
+        let now = self.now();
+        let state = {
+            let mut conn = self.writer().await?;
+            put_back(&mut conn, &lease.token, JobState::Available, now, None, now).await?
+        };
+        self.bell().ring_jobs();
+        Ok(state)
+    }
+
+    /// Frees the leases that a former life of this node left behind, so that recovery takes seconds. Attempts stay counted.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn release_node_leases(&self, node: &str) -> Result<u64, Error> {
+        let now = self.now();
+        let freed = {
+            let mut conn = self.writer().await?;
+            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            sqlx::query("UPDATE job SET lease_until = ?1 WHERE state = 'running' AND lease_node = ?2")
+                .bind(now)
+                .bind(node)
+                .execute(&mut *tx)
+                .await?;
+            let buried = bury_expired(&mut tx, "[]", now).await?;
+            let freed = sqlx::query(
+                "UPDATE job SET state = 'available', run_at = ?1, lease_token = NULL, lease_node = NULL, lease_until = NULL, updated_at = ?1
+                 WHERE state = 'running' AND lease_node = ?2",
+            )
+            .bind(now)
+            .bind(node)
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
+            tx.commit().await?;
+            buried + freed
+        };
+        if freed > 0 {
+            tracing::info!(jobs = freed, "freed the jobs of a former life");
+            self.bell().ring_jobs();
+        }
+        Ok(freed)
+    }
+
+    /// After the clock was set back, times in rows lie too far ahead: what was left of a wait or a lease when it was
+    /// written is left of it now.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(super) async fn mend_times(&self) -> Result<(), Error> {
+        let now = self.now();
+        let mut conn = self.writer().await?;
+        let mended = sqlx::query(
+            "UPDATE job SET run_at = CASE WHEN run_at > ?1 THEN max(?1, ?1 + run_at - updated_at) ELSE run_at END,
+                 lease_until = ?1 + lease_until - updated_at, updated_at = ?1
+             WHERE state IN ('available', 'scheduled', 'running', 'retryable') AND updated_at > ?1 + 1000",
+        )
+        .bind(now)
+        .execute(&mut *conn)
+        .await?
+        .rows_affected();
+        if mended > 0 {
+            tracing::warn!(jobs = mended, "the clock was set back; waiting times were moved along");
+        }
+        Ok(())
+    }
+}
+
+fn beat(found: Option<Option<Millis>>) -> Beat {
+    match found {
+        Some(None) => Beat::Alive,
+        Some(Some(_)) => Beat::CancelRequested,
+        None => Beat::Lost,
+    }
+}
+
+async fn pick(conn: &mut SqliteConnection, held: &str, now: Millis) -> Result<Option<i64>, Error> {
+    let expired = sqlx::query_scalar(
+        "SELECT id FROM job WHERE state = 'running' AND lease_until <= ?1 AND id NOT IN (SELECT value FROM json_each(?2))
+         ORDER BY lease_until, id LIMIT 1",
+    )
+    .bind(now)
+    .bind(held)
+    .fetch_optional(&mut *conn)
+    .await?;
+    if expired.is_some() {
+        return Ok(expired);
+    }
+    Ok(sqlx::query_scalar(
+        "SELECT id FROM job AS waiting
+         WHERE state IN ('available', 'scheduled', 'retryable') AND run_at <= ?1
+           AND (group_key IS NULL OR NOT EXISTS (
+                SELECT 1 FROM job AS other WHERE other.group_key = waiting.group_key AND other.state = 'running'))
+         ORDER BY priority, run_at, id LIMIT 1",
+    )
+    .bind(now)
+    .fetch_optional(conn)
+    .await?)
+}
+
+/// Expired leases that nobody may claim again: no attempt is left, or the job was to stop anyway.
+async fn bury_expired(conn: &mut SqliteConnection, held: &str, now: Millis) -> Result<u64, Error> {
+    let buried = sqlx::query(
+        "UPDATE job SET
+             state = CASE WHEN cancel_requested_at IS NULL THEN 'discarded' ELSE 'cancelled' END,
+             last_error = CASE WHEN cancel_requested_at IS NULL
+                 THEN 'the worker died or hung in attempt ' || attempt || ' of ' || max_attempts ELSE last_error END,
+             finished_at = ?1, updated_at = ?1, lease_token = NULL, lease_node = NULL, lease_until = NULL
+         WHERE state = 'running' AND lease_until <= ?1 AND id NOT IN (SELECT value FROM json_each(?2))
+           AND (attempt >= max_attempts OR cancel_requested_at IS NOT NULL)",
+    )
+    .bind(now)
+    .bind(held)
+    .execute(conn)
+    .await?;
+    Ok(buried.rows_affected())
+}
+
+async fn finish(
+    conn: &mut SqliteConnection,
+    token: &str,
+    state: JobState,
+    error: Option<&str>,
+    now: Millis,
+) -> Result<Option<JobState>, Error> {
+    let done = sqlx::query(
+        "UPDATE job SET state = ?1, last_error = coalesce(?2, last_error), finished_at = ?3, updated_at = ?3,
+             lease_token = NULL, lease_node = NULL, lease_until = NULL
+         WHERE lease_token = ?4",
+    )
+    .bind(state.as_str())
+    .bind(error)
+    .bind(now)
+    .bind(token)
+    .execute(conn)
+    .await?;
+    Ok((done.rows_affected() > 0).then_some(state))
+}
+
+async fn retry(
+    conn: &mut SqliteConnection,
+    token: &str,
+    at: Millis,
+    error: &str,
+    now: Millis,
+) -> Result<Option<JobState>, Error> {
+    let row = sqlx::query(
+        "UPDATE job SET
+             state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
+                          WHEN attempt >= max_attempts THEN 'discarded' ELSE 'retryable' END,
+             finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR attempt >= max_attempts THEN ?1 END,
+             run_at = ?2, last_error = ?3, updated_at = ?1, lease_token = NULL, lease_node = NULL, lease_until = NULL
+         WHERE lease_token = ?4 RETURNING state",
+    )
+    .bind(now)
+    .bind(at)
+    .bind(error)
+    .bind(token)
+    .fetch_optional(conn)
+    .await?;
+    row.as_ref().map(JobState::load).transpose()
+}
+
+/// Back into the queue with the attempt returned; a job that was to stop ends instead.
+async fn put_back(
+    conn: &mut SqliteConnection,
+    token: &str,
+    state: JobState,
+    run_at: Millis,
+    reason: Option<&str>,
+    now: Millis,
+) -> Result<Option<JobState>, Error> {
+    let row = sqlx::query(
+        "UPDATE job SET
+             state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled' ELSE ?1 END,
+             finished_at = CASE WHEN cancel_requested_at IS NOT NULL THEN ?2 END,
+             attempt = max(attempt - 1, 0), run_at = ?3, last_error = coalesce(?4, last_error), updated_at = ?2,
+             lease_token = NULL, lease_node = NULL, lease_until = NULL
+         WHERE lease_token = ?5 RETURNING state",
+    )
+    .bind(state.as_str())
+    .bind(now)
+    .bind(run_at)
+    .bind(reason)
+    .bind(token)
+    .fetch_optional(conn)
+    .await?;
+    row.as_ref().map(JobState::load).transpose()
+}

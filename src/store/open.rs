@@ -1,0 +1,207 @@
+//! Opening: look before touching, refuse rather than repair.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
+use tokio::sync::Mutex;
+
+use super::error::{SQLITE_CORRUPT, SQLITE_NOTADB, primary_code};
+use super::inbox::Inbox;
+use super::lock::Lock;
+use super::{Bell, Error, Inner, Options, Store, Writing};
+use crate::domain::Clock;
+use crate::stdx::file;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations/sqlite");
+
+const FILE: &str = "octoswarm.db";
+const LOCK: &str = "octoswarm.lock";
+const NODE: &str = "node";
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Beyond this a full check at every start would take too long; damage then shows when a page is read.
+const CHECKED_UP_TO: u64 = 512 * 1024 * 1024;
+
+pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Result<Store, Error> {
+    create_private(dir)?;
+    let holder = format!("process {} on {}", std::process::id(), dir.display());
+    let lock = Lock::take(&dir.join(LOCK), &holder)?;
+    let node = node_id(dir)?;
+    let path = dir.join(FILE);
+
+    let existed = inspect_file(&path)?;
+    if existed {
+        inspect_content(&path, options).await?;
+    }
+    let mut conn = connect_options(&path, options)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .connect()
+        .await
+        .map_err(|source| unusable(&path, source))?;
+    MIGRATIONS.run(&mut conn).await.map_err(|source| Error::Migrate { path: path.clone(), source })?;
+
+    let bell = Arc::new(Bell::new());
+    let conn = Arc::new(Mutex::new(conn));
+    let inbox = Inbox::start(conn.clone(), clock.clone(), bell.clone(), options.inbox);
+    let readers = readers(&path, options);
+    let writing = Some(Writing { conn, inbox, lock });
+    let seen = AtomicI64::new(clock.now());
+    let store = Store(Arc::new(Inner { path: path.clone(), clock, node, bell, writing, readers, seen }));
+    store.ping().await.map_err(|error| match error {
+        Error::Database(source) => unusable(&path, source),
+        other => other,
+    })?;
+    store.mend_times().await?;
+    store.release_node_leases(store.node()).await?;
+    Ok(store)
+}
+
+pub(super) async fn looking_on(dir: &Path, clock: Clock, options: &Options) -> Result<Store, Error> {
+    let path = dir.join(FILE);
+    if !inspect_file(&path)? {
+        let source = io::Error::new(io::ErrorKind::NotFound, "no database here yet");
+        return Err(Error::Io { path, source });
+    }
+    let mut conn = connect_options(&path, options).connect().await.map_err(|source| unusable(&path, source))?;
+    let found = schema_version(&mut conn, &path).await?;
+    let known = known_version();
+    if found != known {
+        return Err(Error::OtherSchema { path, found, known });
+    }
+    let readers = readers(&path, options);
+    let seen = AtomicI64::new(clock.now());
+    let node = fs::read_to_string(dir.join(NODE)).map(|text| text.trim().to_owned()).unwrap_or_default();
+    Ok(Store(Arc::new(Inner { path, clock, node, bell: Arc::new(Bell::new()), writing: None, readers, seen })))
+}
+
+fn connect_options(path: &Path, options: &Options) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(false)
+        .foreign_keys(true)
+        .busy_timeout(options.busy_timeout)
+        .disable_statement_logging()
+}
+
+fn readers(path: &Path, options: &Options) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(options.readers.max(1))
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .acquire_timeout(Duration::from_secs(30))
+        .connect_lazy_with(connect_options(path, options).pragma("query_only", "ON"))
+}
+
+/// Bodies of private repositories lie here: a directory that we make is ours alone.
+fn create_private(dir: &Path) -> Result<(), Error> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).map_err(|source| Error::Io { path: dir.to_owned(), source })
+}
+
+fn node_id(dir: &Path) -> Result<String, Error> {
+    let path = dir.join(NODE);
+    let io = |source| Error::Io { path: path.clone(), source };
+    match fs::read_to_string(&path) {
+        Ok(text) if uuid::Uuid::from_str(text.trim()).is_ok() => Ok(text.trim().to_owned()),
+        Ok(_) => Err(io(io::Error::new(io::ErrorKind::InvalidData, "not a node id; delete the file to get a new one"))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let node = uuid::Uuid::new_v4().to_string();
+            file::write_atomic(&path, format!("{node}\n").as_bytes()).map_err(io)?;
+            Ok(node)
+        }
+        Err(e) => Err(io(e)),
+    }
+}
+
+/// Whether there is a database; what is no database is refused before SQLite could touch it.
+fn inspect_file(path: &Path) -> Result<bool, Error> {
+    let corrupt = |detail: &str| Error::Corrupt { path: path.to_owned(), detail: detail.to_owned() };
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    let wal_has_content = fs::metadata(PathBuf::from(wal)).is_ok_and(|meta| meta.len() > 0);
+    let mut start = Vec::new();
+    match fs::File::open(path) {
+        Ok(file) => file.take(MAGIC.len() as u64).read_to_end(&mut start).map_err(io)?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => 0,
+        Err(e) => return Err(io(e)),
+    };
+    // SQLite would throw the log away without a word.
+    if start.is_empty() && wal_has_content {
+        return Err(corrupt("the database is missing or empty while its write-ahead log is there"));
+    }
+    if !start.is_empty() && start != MAGIC {
+        return Err(corrupt("it is not an SQLite database"));
+    }
+    Ok(!start.is_empty())
+}
+
+async fn inspect_content(path: &Path, options: &Options) -> Result<(), Error> {
+    let mut conn = connect_options(path, options).connect().await.map_err(|source| unusable(path, source))?;
+    let size = fs::metadata(path).map_err(|source| Error::Io { path: path.to_owned(), source })?.len();
+    if size <= CHECKED_UP_TO {
+        let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)")
+            .fetch_one(&mut conn)
+            .await
+            .map_err(|source| unusable(path, source))?;
+        if verdict != "ok" {
+            return Err(Error::Corrupt { path: path.to_owned(), detail: verdict });
+        }
+    } else {
+        tracing::warn!(bytes = size, "the database is too large to be checked at every start");
+    }
+    let (found, known) = (schema_version(&mut conn, path).await?, known_version());
+    if found > known {
+        return Err(Error::NewerSchema { path: path.to_owned(), found, known });
+    }
+    conn.close().await.map_err(|source| unusable(path, source))
+}
+
+/// 0 for an empty database.
+async fn schema_version(conn: &mut SqliteConnection, path: &Path) -> Result<i64, Error> {
+    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .fetch_all(&mut *conn)
+        .await
+        .map_err(|source| unusable(path, source))?;
+    if tables.is_empty() {
+        return Ok(0);
+    }
+    if !tables.iter().any(|name| name == "_sqlx_migrations") {
+        let detail = "it belongs to another program".to_owned();
+        return Err(Error::Corrupt { path: path.to_owned(), detail });
+    }
+    let version: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations")
+        .fetch_one(&mut *conn)
+        .await
+        .map_err(|source| unusable(path, source))?;
+    Ok(version.unwrap_or(0))
+}
+
+fn known_version() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+}
+
+fn unusable(path: &Path, source: sqlx::Error) -> Error {
+    match primary_code(&source) {
+        Some(SQLITE_CORRUPT | SQLITE_NOTADB) => {
+            Error::Corrupt { path: path.to_owned(), detail: source.to_string() }
+        }
+        _ => match Error::from(source) {
+            Error::Database(source) => Error::Unusable { path: path.to_owned(), source },
+            other => other,
+        },
+    }
+}

@@ -1,0 +1,206 @@
+//! Runs of a flow and the lines they say while they work.
+
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::row::{self, stored_enum};
+use super::{Error, Store};
+use crate::domain::{JobId, Millis, PullNumber, RepoName, RepositoryId, RunId, Sha};
+
+stored_enum!(
+    RunState, "run" {
+        Running => "running",
+        /// Came to an outcome, whatever it says.
+        Finished => "finished",
+        Failed => "failed",
+        Cancelled => "cancelled",
+    }
+);
+
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// The flow's name, such as `review`.
+    pub kind: String,
+    /// Absent where GitHub is not involved.
+    pub repository: Option<RepositoryId>,
+    pub repo: RepoName,
+    pub number: Option<PullNumber>,
+    pub head: Option<Sha>,
+    pub job: Option<JobId>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct RunRow {
+    pub id: RunId,
+    pub kind: String,
+    pub repository: Option<RepositoryId>,
+    pub repo: RepoName,
+    pub number: Option<PullNumber>,
+    pub head: Option<Sha>,
+    pub job: Option<JobId>,
+    pub state: RunState,
+    pub outcome: Option<Value>,
+    pub detail: Option<String>,
+    pub started_at: Millis,
+    pub finished_at: Option<Millis>,
+}
+
+/// One line of a run's progress; `seq` counts from 1 within the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProgressRow {
+    pub seq: i64,
+    pub at: Millis,
+    pub text: String,
+}
+
+impl Store {
+    /// # Errors
+    /// The database failed.
+    pub async fn start_run(&self, new: NewRun) -> Result<RunId, Error> {
+        let id = RunId(uuid::Uuid::now_v7());
+        {
+            let mut conn = self.writer().await?;
+            sqlx::query(
+                "INSERT INTO run (id, kind, repository, repo, number, head, job, state, started_at)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?)",
+            )
+            .bind(id.to_string())
+            .bind(&new.kind)
+            .bind(new.repository.map(|id| id.0.cast_signed()))
+            .bind(new.repo.to_string())
+            .bind(new.number.map(|number| number.0.cast_signed()))
+            .bind(new.head.as_ref().map(Sha::as_str))
+            .bind(new.job.map(|job| job.0))
+            .bind(self.now())
+            .execute(&mut *conn)
+            .await?;
+        }
+        self.bell().ring_progress();
+        Ok(id)
+    }
+
+    /// Ends a run. A second end replaces the first: a resumed run may come to another outcome.
+    ///
+    /// # Errors
+    /// No such run, or the database failed.
+    pub async fn finish_run(
+        &self,
+        run: RunId,
+        state: RunState,
+        outcome: Option<&Value>,
+        detail: Option<&str>,
+    ) -> Result<(), Error> {
+        let outcome = outcome.map(serde_json::to_string).transpose()?;
+        let finished_at = (state != RunState::Running).then(|| self.now());
+        let done = {
+            let mut conn = self.writer().await?;
+            sqlx::query("UPDATE run SET state = ?, outcome = ?, detail = ?, finished_at = ? WHERE id = ?")
+                .bind(state.as_str())
+                .bind(outcome)
+                .bind(detail)
+                .bind(finished_at)
+                .bind(run.to_string())
+                .execute(&mut *conn)
+                .await?
+        };
+        if done.rows_affected() == 0 {
+            return Err(Error::NotFound { what: "run", id: run.to_string() });
+        }
+        self.bell().ring_progress();
+        Ok(())
+    }
+
+    /// # Errors
+    /// The database failed or the row is damaged.
+    pub async fn run(&self, id: RunId) -> Result<Option<RunRow>, Error> {
+        let row =
+            sqlx::query("SELECT * FROM run WHERE id = ?").bind(id.to_string()).fetch_optional(self.readers()).await?;
+        row.as_ref().map(load).transpose()
+    }
+
+    /// Newest first.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
+        let rows = sqlx::query("SELECT * FROM run ORDER BY started_at DESC, id DESC LIMIT ?")
+            .bind(row::limit(limit))
+            .fetch_all(self.readers())
+            .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// Oldest first: one for each attempt that began anew.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn runs_of_job(&self, job: JobId) -> Result<Vec<RunRow>, Error> {
+        let rows = sqlx::query("SELECT * FROM run WHERE job = ? ORDER BY started_at, id")
+            .bind(job.0)
+            .fetch_all(self.readers())
+            .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// Appends a line for whoever watches the run; answers its number.
+    ///
+    /// # Errors
+    /// No such run, or the database failed.
+    pub async fn add_progress(&self, run: RunId, text: &str) -> Result<i64, Error> {
+        let seq = {
+            let mut conn = self.writer().await?;
+            sqlx::query_scalar(
+                "INSERT INTO progress (run, seq, at, text)
+                 SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM progress WHERE run = ?1), ?2, ?3 FROM run WHERE id = ?1
+                 RETURNING seq",
+            )
+            .bind(run.to_string())
+            .bind(self.now())
+            .bind(text)
+            .fetch_optional(&mut *conn)
+            .await?
+        };
+        self.bell().ring_progress();
+        seq.ok_or_else(|| Error::NotFound { what: "run", id: run.to_string() })
+    }
+
+    /// Lines after `seq` (0 for all), oldest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn progress_since(&self, run: RunId, seq: i64, limit: usize) -> Result<Vec<ProgressRow>, Error> {
+        let rows = sqlx::query("SELECT seq, at, text FROM progress WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?")
+            .bind(run.to_string())
+            .bind(seq)
+            .bind(row::limit(limit))
+            .fetch_all(self.readers())
+            .await?;
+        rows.iter()
+            .map(|row| Ok(ProgressRow { seq: row.try_get("seq")?, at: row.try_get("at")?, text: row.try_get("text")? }))
+            .collect()
+    }
+}
+
+fn load(row: &SqliteRow) -> Result<RunRow, Error> {
+    let repo: String = row.try_get("repo")?;
+    let head: Option<String> = row.try_get("head")?;
+    let repository: Option<i64> = row.try_get("repository")?;
+    let number: Option<i64> = row.try_get("number")?;
+    let job: Option<i64> = row.try_get("job")?;
+    Ok(RunRow {
+        id: row::required(row::run_id(row, "id")?, "run")?,
+        kind: row.try_get("kind")?,
+        repository: repository.map(|id| RepositoryId(id.cast_unsigned())),
+        repo: repo.parse().map_err(|_| row::damaged("repository name", &repo))?,
+        number: number.map(|number| PullNumber(number.cast_unsigned())),
+        head: head.map(|head| Sha::parse(&head).ok_or_else(|| row::damaged("object id", &head))).transpose()?,
+        job: job.map(JobId),
+        state: RunState::load(row)?,
+        outcome: row::json(row, "outcome", "outcome")?,
+        detail: row.try_get("detail")?,
+        started_at: row.try_get("started_at")?,
+        finished_at: row.try_get("finished_at")?,
+    })
+}
