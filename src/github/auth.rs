@@ -62,11 +62,8 @@ impl Auth {
     /// A fresh JWT; signing costs less than keeping one.
     pub(super) fn jwt(&self) -> Result<Secret, Error> {
         let issued = self.clock.now() - ISSUED_BACK;
-        let claims = Claims {
-            iat: issued / 1000,
-            exp: (issued + ISSUED_BACK + VALID_FOR) / 1000,
-            iss: self.app_id.to_string(),
-        };
+        let claims =
+            Claims { iat: issued / 1000, exp: (issued + ISSUED_BACK + VALID_FOR) / 1000, iss: self.app_id.to_string() };
         jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key).map(Secret::new).map_err(Error::Sign)
     }
 
@@ -103,9 +100,6 @@ impl Auth {
             other => other,
         })?;
         let minted: MintedWire = client::decode(&call, &answer.body)?;
-        Ok(Arc::new(Token {
-            secret: Secret::new(minted.token),
-            expires_at: minted.expires_at.timestamp_millis(),
-        }))
+        Ok(Arc::new(Token { secret: Secret::new(minted.token), expires_at: minted.expires_at.timestamp_millis() }))
     }
 }

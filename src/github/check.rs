@@ -132,8 +132,7 @@ struct OutputWire {
 
 impl From<CheckRunWire> for CheckRun {
     fn from(wire: CheckRunWire) -> Self {
-        let output =
-            wire.output.unwrap_or(OutputWire { title: None, summary: None, text: None, annotations_count: 0 });
+        let output = wire.output.unwrap_or(OutputWire { title: None, summary: None, text: None, annotations_count: 0 });
         Self {
             id: wire.id,
             name: wire.name,
@@ -160,9 +159,8 @@ impl Repo {
             .query("check_name", name)
             .query("app_id", &app_id.to_string())
             .query("filter", "all");
-        let runs: Vec<CheckRun> = self
-            .all(call, |page: CheckRunsWire| page.check_runs.into_iter().map(CheckRun::from).collect())
-            .await?;
+        let runs: Vec<CheckRun> =
+            self.all(call, |page: CheckRunsWire| page.check_runs.into_iter().map(CheckRun::from).collect()).await?;
         // A server that ignores a filter must not make us take somebody else's run for ours.
         Ok(runs.into_iter().filter(|run| run.app_id == Some(app_id) && run.name == name).collect())
     }

@@ -15,11 +15,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::Options;
 use super::endpoint::{Effect, Endpoint, encode};
 use super::error::Error;
 use super::limits::{Lane, Limits, Resource, is_limit};
 use super::redact::redact;
-use super::Options;
 use crate::domain::{Clock, Secret};
 use crate::stdx::text;
 
@@ -410,7 +410,8 @@ mod tests {
     #[test]
     fn the_next_page_is_found_among_other_links() {
         let mut headers = HeaderMap::new();
-        let links = r#"<https://x/a?page=1>; rel="prev", <https://x/a?page=3>; rel="next", <https://x/a?page=9>; rel="last""#;
+        let links =
+            r#"<https://x/a?page=1>; rel="prev", <https://x/a?page=3>; rel="next", <https://x/a?page=9>; rel="last""#;
         headers.insert(LINK, links.parse().unwrap());
         assert_eq!(next_link(&headers).as_deref(), Some("https://x/a?page=3"));
         assert_eq!(next_link(&HeaderMap::new()), None);

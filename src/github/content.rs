@@ -50,16 +50,14 @@ impl Repo {
         if entry.kind != "file" {
             return Err(not_a_file(&entry.kind));
         }
-        let too_large =
-            || Error::TooLarge { what: format!("`{path}`"), limit: format!("{CONTENT_CAP} bytes") };
+        let too_large = || Error::TooLarge { what: format!("`{path}`"), limit: format!("{CONTENT_CAP} bytes") };
         if entry.size > CONTENT_CAP {
             return Err(too_large());
         }
         if entry.encoding == "base64" {
             let text: String = entry.content.split_whitespace().collect();
-            let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text).map_err(|error| {
-                Error::Decode { call: call.text(), source: serde::de::Error::custom(error) }
-            })?;
+            let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text)
+                .map_err(|error| Error::Decode { call: call.text(), source: serde::de::Error::custom(error) })?;
             return if bytes.len() > CONTENT_CAP { Err(too_large()) } else { Ok(Some(bytes.into())) };
         }
         // `encoding: none` stands for a file whose content did not fit into JSON.

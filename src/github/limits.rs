@@ -164,8 +164,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn unstated_secondary_limits_wait_a_minute_and_then_longer() {
         let lane = Lane::default();
-        let seconds: Vec<_> =
-            (0..6).map(|_| lane.refused(Resource::Rest, &HeaderMap::new(), 0).as_secs()).collect();
+        let seconds: Vec<_> = (0..6).map(|_| lane.refused(Resource::Rest, &HeaderMap::new(), 0).as_secs()).collect();
         assert_eq!(seconds, [60, 120, 240, 480, 960, 960]);
     }
 

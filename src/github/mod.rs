@@ -24,7 +24,8 @@ use serde::de::DeserializeOwned;
 
 pub use app::AppInfo;
 pub use check::{
-    ANNOTATIONS_PER_REQUEST, Annotation, AnnotationLevel, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus, Conclusion, NewCheckRun, Output,
+    ANNOTATIONS_PER_REQUEST, Annotation, AnnotationLevel, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus,
+    Conclusion, NewCheckRun, Output,
 };
 pub use content::CONTENT_CAP;
 pub use endpoint::{Access, ENDPOINTS, Effect, Endpoint, Level, Permission, needed_permissions};
@@ -183,8 +184,7 @@ impl Repo {
 
     /// Sends with the token that the endpoint's access asks for; after a 401 once more with a new one.
     async fn send(&self, call: &Call) -> Result<Answer, Error> {
-        let key =
-            Key { installation: self.installation, repository: self.repository, access: call.endpoint.access };
+        let key = Key { installation: self.installation, repository: self.repository, access: call.endpoint.access };
         let (client, auth) = (&self.github.client, &self.github.auth);
         let token: Arc<Token> = auth.token(client, key).await?;
         match client.send(self.installation.0, &token.secret, call).await {

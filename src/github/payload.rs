@@ -212,9 +212,8 @@ impl<'a> Json<'a> {
     fn pulls(self, pointer: &str, repository: RepositoryId) -> Result<Vec<PullNumber>, Stop> {
         let Some(list) = self.get(pointer) else { return Ok(Vec::new()) };
         let list = list.as_array().ok_or_else(|| malformed(format!("{} is not a list", field(pointer))))?;
-        let ours = list.iter().filter(|pull| {
-            pull.pointer("/base/repo/id").is_none_or(|id| id.as_u64() == Some(repository.0))
-        });
+        let ours =
+            list.iter().filter(|pull| pull.pointer("/base/repo/id").is_none_or(|id| id.as_u64() == Some(repository.0)));
         ours.map(|pull| {
             pull.get("number")
                 .and_then(Value::as_u64)

@@ -259,7 +259,8 @@ impl Repo {
         document: &str,
         variables: Value,
     ) -> Result<T, Error> {
-        let call: Call = self.github.client.call(endpoint, &[]).body(json!({ "query": document, "variables": variables }));
+        let call: Call =
+            self.github.client.call(endpoint, &[]).body(json!({ "query": document, "variables": variables }));
         let answer = self.send(&call).await?;
         let reply: Reply<T> = client::decode(&call, &answer.body)?;
         if let Some(problem) = reply.errors.first() {
