@@ -1,0 +1,338 @@
+//! The world of the box: people, repositories and what happened to them, in memory beside repositories on disk.
+
+mod anchors;
+mod checks;
+mod model;
+mod pulls;
+mod talk;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+pub use checks::CheckChange;
+pub use model::*;
+pub use pulls::{NewPull, Parent};
+pub use talk::{NewComment, NewReview, check_length};
+
+use super::fault::Fault;
+use super::manifest::AppManifest;
+use super::refusal::Refusal;
+use super::webhook::Outgoing;
+use super::{repo, shape};
+use crate::domain::clock::{Clock, Millis};
+
+pub struct World {
+    pub clock: Clock,
+    /// `http://127.0.0.1:PORT`.
+    pub web: String,
+    pub root: PathBuf,
+    pub manifest: AppManifest,
+    pub app_id: u64,
+    pub app_slug: String,
+    pub created_at: Millis,
+    pub installation_id: u64,
+    /// The account the App is installed on: the App sees that account's repositories and no others.
+    pub account: String,
+    pub suspended: bool,
+    pub uninstalled: bool,
+    pub users: BTreeMap<String, User>,
+    pub repos: BTreeMap<u64, Repo>,
+    pub tokens: HashMap<String, Token>,
+    pub deliveries: Vec<Delivery>,
+    pub calls: Vec<Call>,
+    pub faults: Vec<Fault>,
+    pub requests_left: u64,
+    pub last_write: Option<tokio::time::Instant>,
+    pub webhook_url: Option<String>,
+    pub outbox: mpsc::UnboundedSender<Outgoing>,
+    /// Deliveries on their way.
+    pub pending: watch::Sender<usize>,
+    last_id: u64,
+}
+
+pub struct Beginning {
+    pub clock: Clock,
+    pub web: String,
+    pub root: PathBuf,
+    pub manifest: AppManifest,
+    pub account: String,
+    pub webhook_url: Option<String>,
+    pub outbox: mpsc::UnboundedSender<Outgoing>,
+}
+
+impl World {
+    pub fn new(start: Beginning) -> Self {
+        let slug = start.manifest.name.to_lowercase().replace(' ', "-");
+        let mut world = Self {
+            created_at: start.clock.now(),
+            clock: start.clock,
+            web: start.web,
+            root: start.root,
+            manifest: start.manifest,
+            app_id: 0,
+            app_slug: slug,
+            installation_id: 0,
+            account: start.account.clone(),
+            suspended: false,
+            uninstalled: false,
+            users: BTreeMap::new(),
+            repos: BTreeMap::new(),
+            tokens: HashMap::new(),
+            deliveries: Vec::new(),
+            calls: Vec::new(),
+            faults: Vec::new(),
+            requests_left: 5000,
+            last_write: None,
+            webhook_url: start.webhook_url,
+            outbox: start.outbox,
+            pending: watch::Sender::new(0),
+            last_id: 1_000_000,
+        };
+        world.app_id = world.id();
+        world.installation_id = world.id();
+        world.add_user(&start.account, "Organization");
+        let bot = world.bot();
+        world.add_user(&bot, "Bot");
+        world
+    }
+
+    pub fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    pub fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub fn bot(&self) -> String {
+        format!("{}[bot]", self.app_slug)
+    }
+
+    pub fn api(&self) -> String {
+        format!("{}/api/v3", self.web)
+    }
+
+    /// People come into being when they first act.
+    pub fn add_user(&mut self, login: &str, kind: &str) {
+        if !self.users.contains_key(login) {
+            let (id, created_at) = (self.id(), self.now());
+            self.users
+                .insert(login.to_owned(), User { id, login: login.to_owned(), kind: kind.to_owned(), created_at });
+        }
+    }
+
+    pub fn create_repo(&mut self, owner: &str, name: &str, files: &repo::Files) -> Result<u64, Refusal> {
+        self.add_user(owner, "User");
+        if self.find_repo(owner, name).is_some() {
+            return Err(Refusal::invalid("Repository", "name", "custom", "name already exists on this account"));
+        }
+        let id = self.new_repo(owner, name, None);
+        let git = repo::init(&self.git_dir(id)?, "main")?;
+        let sha = repo::commit(&git, None, owner, "first commit", files, self.now())?;
+        repo::set_ref(&git, "refs/heads/main", &sha)?;
+        if self.covers(id) {
+            let r = self.repo(id)?;
+            let short = json!({"id": r.id, "node_id": shape::node("R", r.id), "name": r.name, "full_name": r.full_name(), "private": r.private});
+            let extra = json!({
+                "repository_selection": "selected",
+                "repositories_added": [short],
+                "repositories_removed": [],
+                "requester": null,
+            });
+            self.emit_installation("installation_repositories", "added", owner, extra);
+        }
+        Ok(id)
+    }
+
+    pub(super) fn new_repo(&mut self, owner: &str, name: &str, parent: Option<u64>) -> u64 {
+        let (id, now) = (self.id(), self.now());
+        let collaborators = BTreeMap::from([(owner.to_owned(), "admin".to_owned())]);
+        let new = Repo {
+            id,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            private: false,
+            default_branch: "main".to_owned(),
+            parent,
+            collaborators,
+            created_at: now,
+            pushed_at: now,
+            last_number: 0,
+            issues: BTreeMap::new(),
+            pulls: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            review_comments: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            suites: BTreeMap::new(),
+            checks: BTreeMap::new(),
+            reactions: Vec::new(),
+        };
+        self.repos.insert(id, new);
+        id
+    }
+
+    pub fn find_repo(&self, owner: &str, name: &str) -> Option<u64> {
+        let same = |r: &&Repo| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name);
+        self.repos.values().find(same).map(|r| r.id)
+    }
+
+    /// `owner/name` as people say it.
+    pub fn repo_named(&self, full_name: &str) -> Result<u64, Refusal> {
+        full_name.split_once('/').and_then(|(o, n)| self.find_repo(o, n)).ok_or_else(Refusal::not_found)
+    }
+
+    pub fn repo(&self, id: u64) -> Result<&Repo, Refusal> {
+        self.repos.get(&id).ok_or_else(Refusal::not_found)
+    }
+
+    pub fn repo_mut(&mut self, id: u64) -> Result<&mut Repo, Refusal> {
+        self.repos.get_mut(&id).ok_or_else(Refusal::not_found)
+    }
+
+    pub fn pull(&self, repo: u64, number: u64) -> Result<&Pull, Refusal> {
+        self.repo(repo)?.pulls.get(&number).ok_or_else(Refusal::not_found)
+    }
+
+    pub fn pull_mut(&mut self, repo: u64, number: u64) -> Result<&mut Pull, Refusal> {
+        self.repo_mut(repo)?.pulls.get_mut(&number).ok_or_else(Refusal::not_found)
+    }
+
+    /// An issue, or the issue side of a pull request.
+    pub fn issue(&self, repo: u64, number: u64) -> Result<&Issue, Refusal> {
+        let repo = self.repo(repo)?;
+        repo.pulls.get(&number).map(|p| &p.issue).or_else(|| repo.issues.get(&number)).ok_or_else(Refusal::not_found)
+    }
+
+    pub fn issue_mut(&mut self, repo: u64, number: u64) -> Result<&mut Issue, Refusal> {
+        let repo = self.repo_mut(repo)?;
+        match repo.pulls.get_mut(&number) {
+            Some(pull) => Ok(&mut pull.issue),
+            None => repo.issues.get_mut(&number).ok_or_else(Refusal::not_found),
+        }
+    }
+
+    pub fn git_dir(&self, id: u64) -> Result<PathBuf, Refusal> {
+        let r = self.repo(id)?;
+        Ok(self.root.join(&r.owner).join(format!("{}.git", r.name)))
+    }
+
+    pub fn git(&self, id: u64) -> Result<git2::Repository, Refusal> {
+        Ok(repo::open(&self.git_dir(id)?)?)
+    }
+
+    /// Whether the App is installed where this repository lives.
+    pub fn covers(&self, id: u64) -> bool {
+        !self.uninstalled && self.repos.get(&id).is_some_and(|r| r.owner.eq_ignore_ascii_case(&self.account))
+    }
+
+    /// What the App may do at most, `metadata: read` always among it.
+    pub fn app_permissions(&self) -> Permissions {
+        let mut permissions = self.manifest.default_permissions.clone();
+        permissions.entry("metadata".to_owned()).or_insert(Level::Read);
+        permissions
+    }
+
+    /// Queues a repository event when the App is installed there and subscribed.
+    pub fn emit(&mut self, event: &str, action: Option<&str>, repo: u64, sender: &str, extra: Value) {
+        if !self.covers(repo) || self.suspended || !self.manifest.default_events.iter().any(|e| e == event) {
+            return;
+        }
+        self.emit_always(event, action, Some(repo), sender, extra);
+    }
+
+    /// Events about the installation itself, which every App gets.
+    pub fn emit_installation(&mut self, event: &str, action: &str, sender: &str, mut extra: Value) {
+        extra["installation"] = shape::installation(self);
+        self.emit_always(event, Some(action), None, sender, extra);
+    }
+
+    pub fn emit_always(&mut self, event: &str, action: Option<&str>, repo: Option<u64>, sender: &str, extra: Value) {
+        if self.webhook_url.is_none() {
+            return;
+        }
+        self.add_user(sender, "User");
+        let mut payload = json!({});
+        if let Some(action) = action {
+            payload["action"] = json!(action);
+        }
+        if let Value::Object(fields) = extra {
+            for (key, value) in fields {
+                payload[key] = value;
+            }
+        }
+        if let Some(repo) = repo.and_then(|id| self.repos.get(&id)) {
+            payload["repository"] = shape::repository(self, repo);
+            payload["installation"] =
+                json!({"id": self.installation_id, "node_id": shape::node("MDIz", self.installation_id)});
+        }
+        payload["sender"] = shape::user(self, sender);
+        let outgoing = Outgoing {
+            guid: uuid::Uuid::new_v4().to_string(),
+            event: event.to_owned(),
+            action: action.map(str::to_owned),
+            redelivery: false,
+            installation_id: Some(self.installation_id),
+            repository_id: repo,
+            body: payload.to_string(),
+        };
+        self.post(outgoing);
+    }
+
+    /// Hands a delivery to the sender task; after the box stopped nobody is there to take it.
+    pub fn post(&self, outgoing: Outgoing) {
+        self.pending.send_modify(|pending| *pending += 1);
+        if self.outbox.send(outgoing).is_err() {
+            self.pending.send_modify(|pending| *pending -= 1);
+            tracing::debug!("the box has stopped: a webhook stays unsent");
+        }
+    }
+
+    /// `refs/heads/…` moved in a repository: pull requests follow, and the push itself is told.
+    pub fn pushed(&mut self, repo: u64, branch: &str, before: Option<&str>, sender: &str) -> Result<(), Refusal> {
+        let after = repo::branch(&self.git(repo)?, branch);
+        if after.as_deref() == before {
+            return Ok(());
+        }
+        let now = self.now();
+        self.repo_mut(repo)?.pushed_at = now;
+        let zero = "0".repeat(40);
+        let extra = json!({
+            "ref": format!("refs/heads/{branch}"),
+            "before": before.unwrap_or(&zero),
+            "after": after.as_deref().unwrap_or(&zero),
+            "created": before.is_none(),
+            "deleted": after.is_none(),
+            "forced": false,
+            "base_ref": null,
+            "commits": [],
+            "head_commit": null,
+            "pusher": {"name": sender, "email": null},
+        });
+        self.emit("push", None, repo, sender, extra);
+        if let Some(after) = after {
+            self.suite_for_push(repo, &after, branch, before, sender)?;
+            self.follow(repo, branch, sender)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the pull requests whose head is this branch.
+    fn follow(&mut self, repo: u64, branch: &str, sender: &str) -> Result<(), Refusal> {
+        let moved: Vec<(u64, u64)> = self
+            .repos
+            .values()
+            .flat_map(|r| r.pulls.values().map(move |p| (r.id, p)))
+            .filter(|(_, p)| p.state == "open" && p.head_repo == Some(repo) && p.head_ref == branch)
+            .map(|(id, p)| (id, p.number))
+            .collect();
+        for (base, number) in moved {
+            self.synchronize(base, number, sender)?;
+        }
+        Ok(())
+    }
+}
