@@ -196,9 +196,7 @@ fn known_version() -> i64 {
 
 fn unusable(path: &Path, source: sqlx::Error) -> Error {
     match primary_code(&source) {
-        Some(SQLITE_CORRUPT | SQLITE_NOTADB) => {
-            Error::Corrupt { path: path.to_owned(), detail: source.to_string() }
-        }
+        Some(SQLITE_CORRUPT | SQLITE_NOTADB) => Error::Corrupt { path: path.to_owned(), detail: source.to_string() },
         _ => match Error::from(source) {
             Error::Database(source) => Error::Unusable { path: path.to_owned(), source },
             other => other,

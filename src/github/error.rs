@@ -1,0 +1,138 @@
+//! What can go wrong between us and GitHub, and what the queue and the reader should do about it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::Class;
+
+/// Texts inside are already redacted: every constructor in `client` passes them through `redact`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the App's private key cannot be read")]
+    PrivateKey(#[source] jsonwebtoken::errors::Error),
+    #[error("the App's JWT cannot be signed")]
+    Sign(#[source] jsonwebtoken::errors::Error),
+    #[error("`{value}` cannot be used as a base address: {reason}")]
+    Base { value: String, reason: &'static str },
+    #[error("the HTTP client cannot be built")]
+    Client(#[source] reqwest::Error),
+
+    /// 401, also with a freshly minted token.
+    #[error("GitHub did not accept our credentials for {call}: {message}")]
+    Unauthorized { call: String, message: String },
+    /// 403 or GraphQL's FORBIDDEN. `needs` is what the endpoint table says the call takes.
+    #[error("GitHub refused {call}: {message}")]
+    Forbidden { call: String, message: String, needs: String },
+    /// 404 or 410: gone, renamed away, or hidden from this installation.
+    #[error("GitHub does not know {call}")]
+    NotFound { call: String },
+    /// 422: the request was understood and refused.
+    #[error("GitHub refused the content of {call}: {message}{}", list(.errors))]
+    Validation { call: String, message: String, errors: Vec<String> },
+    /// A primary or secondary limit; also raised without asking while a known block lasts.
+    #[error("GitHub limits our requests; next try in {} s", .retry_after.as_secs())]
+    RateLimited { retry_after: Duration },
+    /// 5xx, or any status that we do not know.
+    #[error("GitHub answered {status} to {call}")]
+    Server { call: String, status: u16 },
+    /// The request may or may not have arrived: whoever writes must look before sending again.
+    #[error("no answer from GitHub to {call}")]
+    Network {
+        call: String,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    #[error("no answer from GitHub to {call} within {} s", .after.as_secs())]
+    Timeout { call: String, after: Duration },
+    #[error("{what} is larger than the limit of {limit}")]
+    TooLarge { what: String, limit: String },
+    /// A redirect or a next page that leads to another origin: not followed, the token stays here.
+    #[error("GitHub's answer to {call} leads to {to}, which was not followed")]
+    Redirected { call: String, to: String },
+    #[error("GitHub's answer to {call} cannot be read")]
+    Decode {
+        call: String,
+        #[source]
+        source: serde_json::Error,
+    },
+    /// GraphQL `errors` of a type that we do not know.
+    #[error("GitHub's GraphQL refused {call}: {message}")]
+    Graphql { call: String, message: String },
+    /// A directory, a symbolic link or a submodule where a file was asked for.
+    #[error("`{path}` is a {kind}, not a file")]
+    NotAFile { path: String, kind: String },
+    /// One mint failed for all who waited for it.
+    #[error(transparent)]
+    Shared(Arc<Error>),
+}
+
+fn list(errors: &[String]) -> String {
+    if errors.is_empty() { String::new() } else { format!(" ({})", errors.join("; ")) }
+}
+
+impl Error {
+    /// The only question the queue ever asks of an error.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::PrivateKey(_)
+            | Self::Sign(_)
+            | Self::Base { .. }
+            | Self::Client(_)
+            | Self::Forbidden { .. }
+            | Self::NotFound { .. }
+            | Self::Validation { .. }
+            | Self::TooLarge { .. }
+            | Self::Redirected { .. }
+            | Self::NotAFile { .. } => Class::Discard,
+            Self::RateLimited { retry_after } => Class::RetryAfter(*retry_after),
+            // A revoked key or a wrong clock is mended by a person, and minutes matter little until then.
+            Self::Unauthorized { .. } => Class::RetryAfter(Duration::from_secs(60)),
+            Self::Server { .. }
+            | Self::Network { .. }
+            | Self::Timeout { .. }
+            | Self::Decode { .. }
+            | Self::Graphql { .. } => Class::Retry,
+            Self::Shared(inner) => inner.class(),
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::PrivateKey(_) | Self::Sign(_) => {
+                "give the PEM file that GitHub made under Settings > Developer settings > GitHub Apps > Private keys".into()
+            }
+            Self::Base { .. } => "use https, for instance https://api.github.com or https://ghe.example.com/api/v3".into(),
+            Self::Client(_) => "check the system's certificate store and proxy settings".into(),
+            Self::Unauthorized { .. } => {
+                "check that the App id belongs to the private key, that the key was not deleted, and that this machine's clock is right".into()
+            }
+            Self::Forbidden { needs, .. } if needs.is_empty() => {
+                "check that the installation is not suspended and the repository not archived".into()
+            }
+            Self::Forbidden { needs, .. } => format!(
+                "the call needs {needs}: grant it in the App's settings, accept it in the installation's settings, and check that the installation is not suspended and the repository not archived"
+            ),
+            Self::NotFound { .. } => {
+                "check that the App is installed on the repository and that the object was not deleted".into()
+            }
+            Self::Validation { .. } => "the request is not repeated as it is; the message says what GitHub objects to".into(),
+            Self::RateLimited { retry_after } => format!("the job waits {} s by itself", retry_after.as_secs()),
+            Self::Server { .. } | Self::Network { .. } | Self::Timeout { .. } | Self::Decode { .. } | Self::Graphql { .. } => {
+                "the job tries again by itself; if it lasts, see https://www.githubstatus.com and the proxy between here and GitHub".into()
+            }
+            Self::TooLarge { .. } => "make it smaller; it is not read in part".into(),
+            Self::Redirected { .. } => "set the API's base address to where GitHub really answers".into(),
+            Self::NotAFile { .. } => "put a regular file there".into(),
+            Self::Shared(inner) => return inner.hint(),
+        })
+    }
+
+    /// The error itself, also when it was shared among several waiters.
+    pub fn root(&self) -> &Self {
+        match self {
+            Self::Shared(inner) => inner.root(),
+            other => other,
+        }
+    }
+}
