@@ -25,7 +25,16 @@ const ARROWS: [(&str, &[&str]); 17] = [
     (
         "app",
         &[
-            "config", "router", "store", "queue", "github", "workspace", "analysis", "artifact", "agent", "pipeline",
+            "config",
+            "router",
+            "store",
+            "queue",
+            "github",
+            "workspace",
+            "analysis",
+            "artifact",
+            "agent",
+            "pipeline",
             "publish",
         ],
     ),
@@ -203,7 +212,8 @@ fn bans_are_lifted_only_by_their_owners() {
 fn only_publish_writes_to_github() {
     for (path, text) in sources() {
         let writes = [".create_review(", ".update_review(", ".resolve_thread(", ".create_check(", ".update_check("];
-        let owner = path.starts_with("src/publish/") || path.starts_with("src/github/") || path.starts_with("src/demo/");
+        let owner =
+            path.starts_with("src/publish/") || path.starts_with("src/github/") || path.starts_with("src/demo/");
         let found = writes.iter().find(|call| before_tests(&text).contains(**call));
         assert!(owner || found.is_none(), "{path} calls {}", found.unwrap());
     }
@@ -239,7 +249,9 @@ fn the_readme_shows_commands_that_exist() {
         let rest = &readme[at + "octoswarm ".len()..];
         let verb: String = rest.chars().take_while(|c| c.is_ascii_lowercase()).collect();
         let before = readme[..at].chars().last();
-        if matches!(before, Some('`' | '\n' | ' ' | '/')) && readme[..at].ends_with(['`', '$', '\n', '/']) && !verb.is_empty()
+        if matches!(before, Some('`' | '\n' | ' ' | '/'))
+            && readme[..at].ends_with(['`', '$', '\n', '/'])
+            && !verb.is_empty()
         {
             assert!(args.contains(&format!("{verb}(")), "README names `octoswarm {verb}`");
             seen += 1;

@@ -123,9 +123,8 @@ async fn old_findings(cx: &Context, path: &str, old_path: &str) -> Result<HashMa
 
 /// Findings on lines that the change wrote, less those that stood on the old side and merely moved.
 fn fresh(diff: &FileDiff, text: &str, all: &[Finding], mut old: HashMap<Look, usize>) -> Vec<Finding> {
-    let (on_added, untouched): (Vec<_>, Vec<_>) = all
-        .iter()
-        .partition(|finding| diff.first_added(finding.span.start_line, finding.span.end_line).is_some());
+    let (on_added, untouched): (Vec<_>, Vec<_>) =
+        all.iter().partition(|finding| diff.first_added(finding.span.start_line, finding.span.end_line).is_some());
     for finding in untouched {
         if let Some(count) = old.get_mut(&look(text, finding)) {
             *count = count.saturating_sub(1);
@@ -199,8 +198,7 @@ mod tests {
         let all: Vec<_> = at.iter().map(|n| finding(*n)).collect();
         let old = HashMap::from([((RuleId("eval-call".into()), "eval(x)".to_owned()), old)]);
         let lines = u32::try_from(text.lines().count()).unwrap();
-        let got: Vec<u32> =
-            fresh(&diff(lines, added), text, &all, old).iter().map(|f| f.span.start_line).collect();
+        let got: Vec<u32> = fresh(&diff(lines, added), text, &all, old).iter().map(|f| f.span.start_line).collect();
         assert_eq!(got, want);
     }
 

@@ -5,14 +5,8 @@ use super::review::{Documentation, Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
 
-static AGENTS: [&dyn DynAgent; 6] = [
-    &Manager,
-    &Documentation,
-    &Lens(Category::Debt),
-    &Lens(Category::Improvement),
-    &Lens(Category::Critical),
-    &Master,
-];
+static AGENTS: [&dyn DynAgent; 6] =
+    [&Manager, &Documentation, &Lens(Category::Debt), &Lens(Category::Improvement), &Lens(Category::Critical), &Master];
 
 /// The agent that plays a role.
 pub fn find(role: Role) -> &'static dyn DynAgent {
@@ -32,9 +26,7 @@ mod tests {
 
     #[test]
     fn each_role_is_played_by_its_own_agent() {
-        for role in
-            [Role::Manager, Role::Documentation, Role::Debt, Role::Improvement, Role::Critical, Role::Master]
-        {
+        for role in [Role::Manager, Role::Documentation, Role::Debt, Role::Improvement, Role::Critical, Role::Master] {
             assert_eq!(find(role).role(), role);
         }
     }

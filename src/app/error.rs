@@ -65,7 +65,20 @@ impl Error {
 
     /// The user asked for something that is not there: a path, a revision, a repository.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Workspace(e) if e.is_usage()) || matches!(self, Self::Config(_) | Self::Path(_))
+        use workspace::Error as Git;
+        match self {
+            Self::Config(_) | Self::Path(_) => true,
+            Self::Workspace(e) => matches!(
+                e,
+                Git::NoSuchPath { .. }
+                    | Git::NotARepository { .. }
+                    | Git::Bare { .. }
+                    | Git::Unborn { .. }
+                    | Git::UnknownRevision { .. }
+                    | Git::NoMergeBase { .. }
+            ),
+            _ => false,
+        }
     }
 
     /// The whole chain in one line: message, then each source.

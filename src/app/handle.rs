@@ -37,13 +37,26 @@ impl App {
             return Err(Error::Overtaken(format!("delivery {guid} is no longer stored")));
         };
         let (state, reason) = match github::payload::parse(&row.event, &row.body) {
-            Parsed::Event(event) => self.event(guid, &event).await?,
+            Parsed::Events(events) => self.events(guid, &events).await?,
             Parsed::Ignored(reason) => (DeliveryState::Ignored, reason),
             Parsed::Malformed(reason) => (DeliveryState::Quarantined, reason),
         };
         tracing::info!(delivery.id = %guid, event = row.event, "delivery {}: {reason}", state.as_str());
         self.store.settle_delivery(guid, state, Some(&reason)).await?;
         Ok(())
+    }
+
+    /// A re-run check suite may belong to several pull requests; the delivery was handled if one of them was.
+    async fn events(&self, guid: &DeliveryId, events: &[Event]) -> Result<(DeliveryState, String), Error> {
+        let (mut state, mut reasons) = (DeliveryState::Ignored, Vec::new());
+        for event in events {
+            let (of_this, reason) = self.event(guid, event).await?;
+            if of_this == DeliveryState::Handled {
+                state = of_this;
+            }
+            reasons.push(reason);
+        }
+        Ok((state, reasons.join("; ")))
     }
 
     async fn event(&self, guid: &DeliveryId, event: &Event) -> Result<(DeliveryState, String), Error> {
@@ -82,10 +95,13 @@ impl App {
         }
         self.store.cancel_group(&target.group(), Some(&key), "overtaken by a newer head").await?;
         let enqueued = self.store.enqueue(&job, self.now_because(Some(guid))).await?;
-        Ok((DeliveryState::Handled, match enqueued {
-            Enqueued::New(_) => key,
-            Enqueued::Existing(_) => format!("{key} is under way already"),
-        }))
+        Ok((
+            DeliveryState::Handled,
+            match enqueued {
+                Enqueued::New(_) => key,
+                Enqueued::Existing(_) => format!("{key} is under way already"),
+            },
+        ))
     }
 
     /// Due at once, caused by that delivery.
@@ -106,7 +122,9 @@ impl App {
             Ok(config) => Configured { config, notice: None },
             Err(problem) => Configured {
                 config: RepoConfig::default(),
-                notice: Some(format!("`{CONFIG_PATH}` on the default branch is not valid, so defaults apply: {problem}")),
+                notice: Some(format!(
+                    "`{CONFIG_PATH}` on the default branch is not valid, so defaults apply: {problem}"
+                )),
             },
         })
     }

@@ -13,6 +13,7 @@ use crate::artifact::ReviewReport;
 use crate::artifact::facts::ReviewSettings;
 use crate::domain::{Coverage, Finding, NotRead, Outcome};
 use crate::pipeline::{self, Journal};
+use crate::workspace::{Found, Limits, Side};
 use crate::{publish, workspace};
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
@@ -63,7 +64,7 @@ pub async fn scan(paths: Vec<PathBuf>) -> Result<Checked, Error> {
 }
 
 fn scan_blocking(engine: &Engine, paths: &[PathBuf]) -> Result<Checked, Error> {
-    let files = workspace::walk(paths)?;
+    let files: Vec<Found> = workspace::walk(paths, &Limits::default())?.collect();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let parts: Vec<Part> = std::thread::scope(|scope| {
@@ -99,7 +100,7 @@ struct Part {
 }
 
 impl Part {
-    fn scan(&mut self, engine: &Engine, file: &workspace::Walked) {
+    fn scan(&mut self, engine: &Engine, file: &Found) {
         self.coverage.total += 1;
         match self.findings_of(engine, file) {
             None => self.coverage.read += 1,
@@ -108,15 +109,15 @@ impl Part {
     }
 
     /// Adds the file's findings; tells why it was not read, if it was not.
-    fn findings_of(&mut self, engine: &Engine, file: &workspace::Walked) -> Option<String> {
-        let bytes = match file.read() {
-            Ok(bytes) => bytes,
-            Err(reason) => return Some(reason),
+    fn findings_of(&mut self, engine: &Engine, file: &Found) -> Option<String> {
+        let text = match &file.content {
+            Side::Text(text) => text,
+            Side::NotRead(reason) => return Some(reason.clone()),
+            Side::Absent => return Some("gone while it was being read".into()),
         };
-        let Ok(text) = std::str::from_utf8(&bytes) else { return Some("not UTF-8 text".into()) };
         let scan = engine.scan(&file.path, text);
         if !scan.findings.is_empty() {
-            self.sources.insert(file.path.clone(), text.into());
+            self.sources.insert(file.path.clone(), text.as_str().into());
             self.findings.extend(scan.findings);
         }
         scan.not_read
@@ -137,7 +138,7 @@ impl Part {
 /// # Errors
 /// When the embedded rules do not load, which a test rules out.
 pub fn sarif(findings: &[Finding]) -> Result<serde_json::Value, Error> {
-    Ok(analysis::sarif::log(findings, rules()?, env!("CARGO_PKG_VERSION")))
+    Ok(analysis::sarif::log(findings, &rules()?, env!("CARGO_PKG_VERSION")))
 }
 
 /// The report as Markdown, by the same renderer that writes pull request comments.
@@ -149,6 +150,6 @@ pub fn markdown(findings: &[Finding], coverage: &Coverage, outcome: &Outcome) ->
 ///
 /// # Errors
 /// When the embedded rules do not load, which a test rules out.
-pub fn rules() -> Result<&'static [RuleInfo], Error> {
-    Ok(Engine::embedded()?.rules())
+pub fn rules() -> Result<Vec<RuleInfo>, Error> {
+    Ok(Engine::embedded()?.rules().to_vec())
 }

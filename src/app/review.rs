@@ -51,7 +51,7 @@ impl App {
                 let cancelled = error.class() == Class::Cancelled;
                 let state = if cancelled { RunState::Cancelled } else { RunState::Failed };
                 self.store.finish_run(run, state, None, Some(&error.chain())).await?;
-                if leased.is_last_attempt() || error.class() == Class::Discard {
+                if leased.attempt >= leased.max_attempts || error.class() == Class::Discard {
                     self.could_not_review(&repo, &pull, target, run, error).await;
                 }
             }
@@ -76,10 +76,8 @@ impl App {
         let watched = self.publisher.open_threads(repo, identity, target.number).await?;
 
         let credential = repo.credential().await?;
-        let remote =
-            Remote { repository: target.repository, url: repo.clone_url(), credential: Some(credential) };
-        let change =
-            self.mirrors.pull(remote, target.number, &target.head, &pull.base_ref, cancel.clone()).await?;
+        let remote = Remote { repository: target.repository, url: repo.clone_url(), credential: Some(credential) };
+        let change = self.mirrors.pull(remote, target.number, &target.head, &pull.base_ref, cancel).await?;
         journal.say("both sides fetched").await?;
         let settings = settings(&configured.config);
         let watched = watched.into_iter().map(|thread| thread.path).collect();
@@ -161,11 +159,7 @@ fn intent(
 }
 
 fn settings(config: &RepoConfig) -> ReviewSettings {
-    ReviewSettings {
-        min_severity: config.min_severity,
-        ignore: config.ignore.clone(),
-        disable: config.disable.clone(),
-    }
+    ReviewSettings { min_severity: config.min_severity, ignore: config.ignore.clone(), disable: config.disable.clone() }
 }
 
 /// Builds the context of a flow: diff, facts, an empty pack.

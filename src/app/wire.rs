@@ -23,16 +23,13 @@ impl App {
         let github = Github::new(github::Options {
             api_base: config.api_url.clone(),
             web_base: config.web_url.clone(),
-            app_id: config.app_id,
-            private_key: config.private_key.clone(),
             write_pace: config.tuning.write_pace,
             clock: clock.clone(),
+            ..github::Options::new(config.app_id, config.private_key.clone())
         })?;
         let store = Store::open(&config.state, clock.clone()).await?;
-        let queue = Queue::new(
-            store.clone(),
-            queue::Options { workers: config.tuning.workers, ..queue::Options::default() },
-        );
+        let queue =
+            Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         Ok(Self {
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
             mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),

@@ -86,7 +86,9 @@ fn start_logging(format: crate::config::LogFormat, default_filter: &str) {
     let filter = tracing_subscriber::EnvFilter::new(filter);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     match format {
-        crate::config::LogFormat::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        crate::config::LogFormat::Text => {
+            builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init()
+        }
         crate::config::LogFormat::Json => builder.json().init(),
     }
 }

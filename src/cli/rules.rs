@@ -15,7 +15,7 @@ pub fn cmd_rules(args: &args::Rules) -> Exit {
         Some(id) => match rules.iter().find(|rule| rule.id.0 == *id) {
             Some(rule) => explain(rule),
             None => {
-                let near = nearest(id, rules).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let near = nearest(id, &rules).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 return Err(Failure::Usage(anyhow::anyhow!("there is no rule `{id}`{near}")));
             }
         },

@@ -22,21 +22,19 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
     let config = ServerConfig::load(&overrides).map_err(|e| Failure::Usage(e.into()))?;
     start_logging(config.log, "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn");
     let app = App::new(&config).await?;
-    let door = webhook::router(webhook::Door::new(app.store().clone(), config.webhook_secrets.clone(), app::EVENTS)?);
-    let router = door.merge(health(app.clone()));
-    let listener = TcpListener::bind(config.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", config.listen))?;
+    let door = webhook::State::new(app.store().clone(), config.webhook_secrets.clone(), app::EVENTS)?;
+    let router = webhook::router(door).merge(health(app.clone()));
+    let listener =
+        TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
     // The one line on standard output: where we are, for whoever started us with port 0.
     report::line(&format!("listening on http://{}", listener.local_addr()?));
 
     let shutdown = CancellationToken::new();
     tokio::spawn(stop_on_signal(shutdown.clone())?);
-    let (served, ()) = tokio::join!(
+    tokio::join!(
         webhook::serve_http(listener, router, shutdown.clone(), webhook::Limits::default()),
         app.work(shutdown.clone()),
     );
-    served?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }

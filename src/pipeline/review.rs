@@ -13,7 +13,9 @@ const REVIEWERS: [Role; 4] = [Role::Documentation, Role::Debt, Role::Improvement
 /// The first step that failed; finished steps are kept and not repeated.
 pub async fn run(cx: &Context, journal: &Journal) -> Result<ReviewReport, Error> {
     let plan: FilePlan = journal.step(cx, Role::Manager, &*cx.facts).await?;
-    journal.say(&format!("reading {} of {} changed files", plan.read.len(), plan.read.len() + plan.not_read.len())).await?;
+    journal
+        .say(&format!("reading {} of {} changed files", plan.read.len(), plan.read.len() + plan.not_read.len()))
+        .await?;
     let reviews: Vec<AgentFindings> =
         futures::future::try_join_all(REVIEWERS.map(|role| journal.step(cx, role, &plan))).await?;
     let input = MasterInput { plan, reviews };

@@ -65,7 +65,10 @@ fn request(play: Play) -> anyhow::Result<(&'static str, Value)> {
         }
         Play::Push { branch, path, from, message, who } => {
             let content = content(&from)?;
-            ("push", json!({"repo": REPO, "branch": branch, "as": who, "path": path, "content": content, "message": message}))
+            (
+                "push",
+                json!({"repo": REPO, "branch": branch, "as": who, "path": path, "content": content, "message": message}),
+            )
         }
         Play::Open { branch, title, base, who } => {
             ("open", json!({"repo": REPO, "branch": branch, "as": who, "title": title, "base": base}))

@@ -77,7 +77,10 @@ impl Server {
         Ok(())
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a named exception: the demo starts this same binary, in order to kill it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a named exception: the demo starts this same binary, in order to kill it"
+    )]
     fn command(&self) -> anyhow::Result<Command> {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log())?;
         let mut command = Command::new(std::env::current_exe().context("where this program is")?);

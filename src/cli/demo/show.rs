@@ -106,16 +106,14 @@ impl Show {
     }
 
     fn run(&self, run: &TimelineRun) {
-        let steps: Vec<String> = run
-            .steps
-            .iter()
-            .map(|step| format!("{} {}", step.name, took(step.started_at, step.finished_at)))
-            .collect();
+        let steps: Vec<String> =
+            run.steps.iter().map(|step| format!("{} {}", step.name, took(step.started_at, step.finished_at))).collect();
         if !steps.is_empty() {
             self.say(&format!("      {} {}", "steps".cyan(), steps.join(" · ").dimmed()));
         }
         for effect in &run.effects {
-            let took = took(effect.sent_at.unwrap_or(effect.created_at), effect.proved_at());
+            let proved = effect.proof.is_some().then_some(effect.updated_at);
+            let took = took(effect.sent_at.unwrap_or(effect.created_at), proved);
             self.say(&format!(
                 "      {} {} {} {}",
                 "effect".cyan(),

@@ -63,7 +63,10 @@ impl Story {
 
     /// Every scenario in order. A scenario that comes out wrong does not end the story.
     pub async fn tell(&mut self) -> anyhow::Result<()> {
-        self.scenario("planted-defects", "mona opens a pull request with defects planted among clean code in five languages")?;
+        self.scenario(
+            "planted-defects",
+            "mona opens a pull request with defects planted among clean code in five languages",
+        )?;
         let checks = self.planted_defects().await;
         self.outcome(checks).await?;
 
@@ -83,11 +86,17 @@ impl Story {
         let checks = self.clean().await;
         self.outcome(checks).await?;
 
-        self.scenario("delivered-again", "GitHub delivers the same event again, and somebody replays it under a new GUID")?;
+        self.scenario(
+            "delivered-again",
+            "GitHub delivers the same event again, and somebody replays it under a new GUID",
+        )?;
         let checks = self.delivered_again().await;
         self.outcome(checks).await?;
 
-        self.scenario("killed", "the server is killed with SIGKILL after its review took effect and before it learns of it")?;
+        self.scenario(
+            "killed",
+            "the server is killed with SIGKILL after its review took effect and before it learns of it",
+        )?;
         let checks = self.killed().await;
         self.outcome(checks).await
     }
@@ -118,8 +127,11 @@ impl Story {
     }
 
     async fn suggestions_committed(&mut self) -> anyhow::Result<Checks> {
-        let with_suggestion =
-            self.open_comments(1).into_iter().filter(|comment| super::show::suggestion(&comment.body).is_some()).count();
+        let with_suggestion = self
+            .open_comments(1)
+            .into_iter()
+            .filter(|comment| super::show::suggestion(&comment.body).is_some())
+            .count();
         let files = self.people().apply_suggestions("mona", REPO, 1).await?;
         self.settle().await?;
         let mut checks = Checks::default();
@@ -226,9 +238,9 @@ impl Story {
         for comment in &comments {
             let line = source_line(folder, comment)?;
             let category = comment.body.lines().next().unwrap_or_default().to_lowercase();
-            let wanted = unmatched.iter().position(|e| {
-                e.path == comment.path && e.line == line.trim() && category.contains(e.category.name())
-            });
+            let wanted = unmatched
+                .iter()
+                .position(|e| e.path == comment.path && e.line == line.trim() && category.contains(e.category.name()));
             match wanted {
                 Some(at) => drop(unmatched.remove(at)),
                 None => checks.that(false, format!("a comment at {} on `{}`", comment.path, line.trim())),
@@ -312,7 +324,13 @@ impl Story {
 
     fn scenario(&mut self, name: &'static str, title: &'static str) -> anyhow::Result<()> {
         self.show.title(self.scenarios.len() + 1, title);
-        self.scenarios.push(Scenario { name, title, ok: false, problems: Vec::new(), duration_ms: self.show.elapsed() });
+        self.scenarios.push(Scenario {
+            name,
+            title,
+            ok: false,
+            problems: Vec::new(),
+            duration_ms: self.show.elapsed(),
+        });
         Ok(())
     }
 

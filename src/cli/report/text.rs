@@ -62,12 +62,7 @@ fn byte_range(source: &str, span: Span) -> std::ops::Range<usize> {
 }
 
 fn line_start(source: &str, line: u32) -> usize {
-    source
-        .split_inclusive('\n')
-        .take(line.saturating_sub(1) as usize)
-        .map(str::len)
-        .sum::<usize>()
-        .min(source.len())
+    source.split_inclusive('\n').take(line.saturating_sub(1) as usize).map(str::len).sum::<usize>().min(source.len())
 }
 
 fn line_end(source: &str, line: u32) -> usize {
