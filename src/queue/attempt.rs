@@ -126,10 +126,22 @@ impl Attempt {
         let duration_ms = millis(took);
         let reason = result.as_ref().err().map(|failure| failure.message.as_str()).unwrap_or_default();
         match state {
-            None => tracing::warn!(job.id = id, job.kind = kind, "a job's lease was lost; what this worker did last was refused"),
-            Some(JobState::Completed) => tracing::info!(job.id = id, job.kind = kind, attempt, duration_ms, "a job is done"),
+            None => tracing::warn!(
+                job.id = id,
+                job.kind = kind,
+                "a job's lease was lost; what this worker did last was refused"
+            ),
+            Some(JobState::Completed) => {
+                tracing::info!(job.id = id, job.kind = kind, attempt, duration_ms, "a job is done")
+            }
             Some(JobState::Discarded) => {
-                tracing::error!(job.id = id, job.kind = kind, attempt, reason, "a job was given up; it can be redriven");
+                tracing::error!(
+                    job.id = id,
+                    job.kind = kind,
+                    attempt,
+                    reason,
+                    "a job was given up; it can be redriven"
+                );
             }
             Some(state) => tracing::info!(job.id = id, job.kind = kind, attempt, reason, %state, "a job stopped"),
         }

@@ -6,7 +6,10 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn get_cursor(&self, name: &str) -> Result<Option<String>, Error> {
-        Ok(sqlx::query_scalar("SELECT value FROM cursor WHERE name = ?").bind(name).fetch_optional(self.readers()).await?)
+        Ok(sqlx::query_scalar("SELECT value FROM cursor WHERE name = ?")
+            .bind(name)
+            .fetch_optional(self.readers())
+            .await?)
     }
 
     /// # Errors

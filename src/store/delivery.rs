@@ -210,12 +210,7 @@ pub(super) async fn insert(
 }
 
 /// A redelivery brings a dead job back; a job that lives, or that came to its end, is left alone.
-async fn revive(
-    conn: &mut SqliteConnection,
-    new: &NewDelivery,
-    state: &str,
-    now: Millis,
-) -> Result<Accepted, Error> {
+async fn revive(conn: &mut SqliteConnection, new: &NewDelivery, state: &str, now: Millis) -> Result<Accepted, Error> {
     let key = Job::Delivery { guid: new.guid.clone() }.unique_key();
     let last: Option<(i64, String)> =
         sqlx::query_as("SELECT id, state FROM job WHERE unique_key = ? ORDER BY id DESC LIMIT 1")

@@ -89,12 +89,13 @@ impl Store {
     /// No such effect, or the database failed.
     pub async fn prove(&self, key: &str, proof: &Value) -> Result<(), Error> {
         let mut conn = self.writer().await?;
-        let done = sqlx::query("UPDATE effect SET state = 'proved', proof = ?, reason = NULL, updated_at = ? WHERE key = ?")
-            .bind(serde_json::to_string(proof)?)
-            .bind(self.now())
-            .bind(key)
-            .execute(&mut *conn)
-            .await?;
+        let done =
+            sqlx::query("UPDATE effect SET state = 'proved', proof = ?, reason = NULL, updated_at = ? WHERE key = ?")
+                .bind(serde_json::to_string(proof)?)
+                .bind(self.now())
+                .bind(key)
+                .execute(&mut *conn)
+                .await?;
         drop(conn);
         self.touched(done.rows_affected(), key).await
     }
@@ -105,13 +106,14 @@ impl Store {
     /// No such effect, it is proved already, or the database failed.
     pub async fn fail_effect(&self, key: &str, reason: &str) -> Result<(), Error> {
         let mut conn = self.writer().await?;
-        let done =
-            sqlx::query("UPDATE effect SET state = 'failed', reason = ?, updated_at = ? WHERE key = ? AND state <> 'proved'")
-                .bind(reason)
-                .bind(self.now())
-                .bind(key)
-                .execute(&mut *conn)
-                .await?;
+        let done = sqlx::query(
+            "UPDATE effect SET state = 'failed', reason = ?, updated_at = ? WHERE key = ? AND state <> 'proved'",
+        )
+        .bind(reason)
+        .bind(self.now())
+        .bind(key)
+        .execute(&mut *conn)
+        .await?;
         drop(conn);
         self.touched(done.rows_affected(), key).await
     }

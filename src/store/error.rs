@@ -73,7 +73,9 @@ impl Error {
             Self::NewerSchema { .. } => {
                 "start the newer octoswarm again, or restore the backup that was made before it first ran; nothing was changed"
             }
-            Self::OtherSchema { .. } => "start `octoswarm serve` of this version once, so that it brings the schema up to date",
+            Self::OtherSchema { .. } => {
+                "start `octoswarm serve` of this version once, so that it brings the schema up to date"
+            }
             Self::Corrupt { .. } => {
                 "the file was left as it is: copy it away, then restore a backup, or rescue what is readable with `sqlite3 octoswarm.db .recover | sqlite3 new.db`; \
                  an empty state directory also works: GitHub's delivery log and the open pull requests are read again"

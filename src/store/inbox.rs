@@ -88,7 +88,10 @@ impl Task {
                 tracing::warn!(error = %error, rows = batch.len(), "storing deliveries together failed, trying one by one");
                 for letter in batch {
                     let single = std::slice::from_ref(&letter);
-                    let result = self.commit(conn, single).await.and_then(|mut results| results.pop().unwrap_or(Err(Error::Closed)));
+                    let result = self
+                        .commit(conn, single)
+                        .await
+                        .and_then(|mut results| results.pop().unwrap_or(Err(Error::Closed)));
                     let _ = letter.answer.send(result);
                 }
             }
@@ -102,7 +105,11 @@ impl Task {
     }
 
     /// Each row stands in a savepoint, so that a refused one leaves its neighbours alone.
-    async fn commit(&self, conn: &mut SqliteConnection, batch: &[Letter]) -> Result<Vec<Result<Accepted, Error>>, Error> {
+    async fn commit(
+        &self,
+        conn: &mut SqliteConnection,
+        batch: &[Letter],
+    ) -> Result<Vec<Result<Accepted, Error>>, Error> {
         let now = self.clock.now();
         let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
         let mut results = Vec::with_capacity(batch.len());

@@ -35,7 +35,9 @@ pub enum Beat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fail {
     /// Again at that time, if attempts are left; else discarded.
-    Retry { at: Millis },
+    Retry {
+        at: Millis,
+    },
     Discard,
     Cancel,
 }

@@ -14,8 +14,7 @@ impl Lock {
     pub(super) fn take(path: &Path, holder: &str) -> Result<Self, Error> {
         let io = |source| Error::Io { path: path.to_owned(), source };
         // Never truncated on opening: until the lock is ours, the text inside names somebody else.
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
