@@ -1,0 +1,241 @@
+//! HTTP/1.1 over TCP with deadlines: a slow, silent or greedy peer costs one connection for a few seconds.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Sleep, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// How long and how much a peer may take.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Until when a request's head must be there, counted from the connection's start or the previous answer.
+    pub header: Duration,
+    /// Until when a request's body must be there.
+    pub body: Duration,
+    /// How many connections are open at once. One more closes the oldest that has no request in the works.
+    pub connections: usize,
+    /// How long open requests may go on after shutdown was asked for.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(5),
+            body: Duration::from_secs(10),
+            connections: 512,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// More than any head that GitHub or a browser sends.
+const MAX_HEAD: usize = 64 * 1024;
+
+/// Serves all doors until `shutdown` fires; then takes no new connection and lets open requests finish.
+pub async fn serve_http(listener: TcpListener, router: Router, shutdown: CancellationToken, limits: Limits) {
+    let peers = Arc::new(Peers::default());
+    let mut tasks = JoinSet::new();
+    for id in 0_u64.. {
+        let accepted = tokio::select! {
+            () = shutdown.cancelled() => break,
+            accepted = accept(&listener, &peers, limits.connections.max(1)) => accepted,
+        };
+        while tasks.try_join_next().is_some() {}
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(error) => {
+                // Out of file descriptors, mostly: others will close theirs. A peer that already left is no reason to wait long.
+                tracing::warn!(error = %error, "cannot accept a connection");
+                sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let peer = peers.enter(id);
+        let connection = connection(stream, router.clone(), peer, shutdown.clone(), limits.clone());
+        let peers = peers.clone();
+        tasks.spawn(async move {
+            let _leave = Leave { peers, id };
+            connection.await;
+        });
+    }
+    drop(listener);
+    if timeout(limits.grace, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
+        tracing::warn!(connections = tasks.len(), "closing connections that did not finish in time");
+        tasks.shutdown().await;
+    }
+}
+
+/// The next connection, once there is room for it.
+async fn accept(listener: &TcpListener, peers: &Peers, cap: usize) -> std::io::Result<TcpStream> {
+    let (stream, _) = listener.accept().await?;
+    loop {
+        let left = peers.left.notified();
+        if peers.make_room(cap) {
+            return Ok(stream);
+        }
+        left.await;
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    peer: Arc<Peer>,
+    shutdown: CancellationToken,
+    limits: Limits,
+) {
+    let _ = stream.set_nodelay(true);
+    let address = stream.peer_addr().ok();
+    let evicted = peer.evict.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let router = router.clone();
+        let busy = Busy::new(peer.clone());
+        let mut request = request.map(|body| Body::new(Timed::new(body, limits.body)));
+        if let Some(address) = address {
+            request.extensions_mut().insert(ConnectInfo(address));
+        }
+        async move {
+            let response = router.oneshot(request).await;
+            // Until its last byte has been handed over, the answer counts as a request in the works.
+            response.map(|response| response.map(|body| body.map_frame(move |frame| { let _ = &busy; frame })))
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.header).max_buf_size(MAX_HEAD);
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut closing = false;
+    loop {
+        tokio::select! {
+            result = connection.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(error = %error, "a connection ended early");
+                }
+                return;
+            }
+            () = evicted.cancelled() => return,
+            () = shutdown.cancelled(), if !closing => {
+                closing = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// Who is connected, oldest first.
+#[derive(Debug, Default)]
+struct Peers {
+    open: Mutex<BTreeMap<u64, Arc<Peer>>>,
+    left: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Peer {
+    /// Requests in the works.
+    busy: AtomicUsize,
+    evict: CancellationToken,
+}
+
+impl Peers {
+    fn enter(&self, id: u64) -> Arc<Peer> {
+        let peer = Arc::new(Peer::default());
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, peer.clone());
+        peer
+    }
+
+    /// Whether one more may enter. At the cap the oldest idle connection has to go, so that idlers cannot keep others out.
+    fn make_room(&self, cap: usize) -> bool {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() < cap {
+            return true;
+        }
+        let idle = open.iter().find(|(_, peer)| peer.busy.load(Ordering::SeqCst) == 0).map(|(id, _)| *id);
+        match idle.and_then(|id| open.remove(&id)) {
+            Some(peer) => {
+                peer.evict.cancel();
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Takes a connection off the list however its task ends.
+struct Leave {
+    peers: Arc<Peers>,
+    id: u64,
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.peers.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.peers.left.notify_waiters();
+    }
+}
+
+struct Busy(Arc<Peer>);
+
+impl Busy {
+    fn new(peer: Arc<Peer>) -> Self {
+        peer.busy.fetch_add(1, Ordering::SeqCst);
+        Self(peer)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A request's body that fails once its time is up. Boxed, so that it can be polled without pinning by hand.
+struct Timed {
+    body: Incoming,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Timed {
+    fn new(body: Incoming, within: Duration) -> Self {
+        Self { body, deadline: Box::pin(sleep(within)) }
+    }
+}
+
+impl hyper::body::Body for Timed {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        ready!(self.deadline.as_mut().poll(cx));
+        Poll::Ready(Some(Err("the body did not arrive in time".into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
