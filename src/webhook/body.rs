@@ -118,8 +118,12 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
 }
 
 fn too_slow() -> Refusal {
-    Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "send it again; nothing of this was kept")
-        .with(header::CONNECTION, "close")
+    Refusal::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "the body did not arrive in time",
+        "send it again; nothing of this was kept",
+    )
+    .with(header::CONNECTION, "close")
 }
 
 fn crowded() -> Refusal {
@@ -133,6 +137,14 @@ fn crowded() -> Refusal {
 }
 
 fn broken_off(error: &axum::Error) -> Refusal {
+    // The connection's own deadline for bodies shows as an error of the body.
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(cause) = source {
+        if cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::TimedOut) {
+            return too_slow();
+        }
+        source = cause.source();
+    }
     tracing::debug!(error = %error, "a body broke off");
     Refusal::new(StatusCode::BAD_REQUEST, "the body broke off", "send it again; nothing of this was kept")
         .with(header::CONNECTION, "close")

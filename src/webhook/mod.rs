@@ -107,8 +107,12 @@ pub fn router(state: State) -> Router {
 }
 
 async fn other_method() -> Refusal {
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only POST is served here", "point the App's webhook URL here and let GitHub call it")
-        .with(header::ALLOW, "POST")
+    Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "only POST is served here",
+        "point the App's webhook URL here and let GitHub call it",
+    )
+    .with(header::ALLOW, "POST")
 }
 
 async fn receive(axum::extract::State(state): axum::extract::State<State>, request: Request) -> Response {
@@ -179,7 +183,9 @@ fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     let json = one(headers, header::CONTENT_TYPE.as_str()).is_some_and(|value| {
         let mut parts = value.split(';').map(str::trim);
         parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
-            && parts.all(|part| part.eq_ignore_ascii_case("charset=utf-8") || part.eq_ignore_ascii_case("charset=\"utf-8\""))
+            && parts.all(|part| {
+                part.eq_ignore_ascii_case("charset=utf-8") || part.eq_ignore_ascii_case("charset=\"utf-8\"")
+            })
     });
     if plain && json {
         return Ok(());
@@ -194,13 +200,20 @@ fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
 
 fn identity(headers: &HeaderMap) -> Result<(DeliveryId, &str), Refusal> {
     let bad = |error: &str| {
-        Refusal::new(StatusCode::BAD_REQUEST, error, "GitHub sends it; check what stands between GitHub and this server")
+        Refusal::new(
+            StatusCode::BAD_REQUEST,
+            error,
+            "GitHub sends it; check what stands between GitHub and this server",
+        )
     };
     let guid = one(headers, "x-github-delivery")
         .and_then(DeliveryId::parse)
         .ok_or_else(|| bad("X-GitHub-Delivery is missing, repeated or malformed"))?;
     let event = one(headers, "x-github-event")
-        .filter(|event| (1..=64).contains(&event.len()) && event.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'))
+        .filter(|event| {
+            (1..=64).contains(&event.len())
+                && event.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        })
         .ok_or_else(|| bad("X-GitHub-Event is missing, repeated or malformed"))?;
     Ok((guid, event))
 }
@@ -222,5 +235,6 @@ fn unsigned() -> Refusal {
 
 fn unavailable(error: &crate::store::Error) -> Refusal {
     let hint = error.hint().unwrap_or("the server's log says more; the delivery can be sent again");
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the delivery could not be stored", hint).with(header::RETRY_AFTER, "10")
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the delivery could not be stored", hint)
+        .with(header::RETRY_AFTER, "10")
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
@@ -31,7 +30,7 @@ pub struct Limits {
     pub header: Duration,
     /// Until when a request's body must be there.
     pub body: Duration,
-    /// How many connections are open at once. One more closes the oldest that has no request in the works.
+    /// How many connections are open at once. One more closes one that has been idle for half a second, or waits.
     pub connections: usize,
     /// How long open requests may go on after shutdown was asked for.
     pub grace: Duration,
@@ -50,6 +49,8 @@ impl Default for Limits {
 
 /// More than any head that GitHub or a browser sends.
 const MAX_HEAD: usize = 64 * 1024;
+/// A peer that has something to ask does so at once.
+const IDLE: Duration = Duration::from_millis(500);
 
 /// Serves all doors until `shutdown` fires; then takes no new connection and lets open requests finish.
 pub async fn serve_http(listener: TcpListener, router: Router, shutdown: CancellationToken, limits: Limits) {
@@ -93,17 +94,12 @@ async fn accept(listener: &TcpListener, peers: &Peers, cap: usize) -> std::io::R
         if peers.make_room(cap) {
             return Ok(stream);
         }
-        left.await;
+        // A connection that answered and stays open does not ring: look again soon.
+        let _ = timeout(Duration::from_millis(100), left).await;
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    router: Router,
-    peer: Arc<Peer>,
-    shutdown: CancellationToken,
-    limits: Limits,
-) {
+async fn connection(stream: TcpStream, router: Router, peer: Arc<Peer>, shutdown: CancellationToken, limits: Limits) {
     let _ = stream.set_nodelay(true);
     let address = stream.peer_addr().ok();
     let evicted = peer.evict.clone();
@@ -117,7 +113,14 @@ async fn connection(
         async move {
             let response = router.oneshot(request).await;
             // Until its last byte has been handed over, the answer counts as a request in the works.
-            response.map(|response| response.map(|body| body.map_frame(move |frame| { let _ = &busy; frame })))
+            response.map(|response| {
+                response.map(|body| {
+                    body.map_frame(move |frame| {
+                        let _ = &busy;
+                        frame
+                    })
+                })
+            })
         }
     });
     let mut builder = http1::Builder::new();
@@ -148,28 +151,45 @@ struct Peers {
     left: Notify,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Peer {
-    /// Requests in the works.
-    busy: AtomicUsize,
+    work: Mutex<Work>,
     evict: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Work {
+    /// Requests that have not been answered in full.
+    open: usize,
+    /// Since when there are none.
+    idle_since: Instant,
+}
+
+impl Peer {
+    fn idle_since(&self) -> Option<Instant> {
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        (work.open == 0).then_some(work.idle_since)
+    }
 }
 
 impl Peers {
     fn enter(&self, id: u64) -> Arc<Peer> {
-        let peer = Arc::new(Peer::default());
+        let work = Mutex::new(Work { open: 0, idle_since: Instant::now() });
+        let peer = Arc::new(Peer { work, evict: CancellationToken::new() });
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, peer.clone());
         peer
     }
 
-    /// Whether one more may enter. At the cap the oldest idle connection has to go, so that idlers cannot keep others out.
+    /// Whether one more may enter. At the cap the connection that has been idle longest has to go, so that idlers cannot
+    /// keep others out; one that has only just come has not had its chance yet.
     fn make_room(&self, cap: usize) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() < cap {
             return true;
         }
-        let idle = open.iter().find(|(_, peer)| peer.busy.load(Ordering::SeqCst) == 0).map(|(id, _)| *id);
-        match idle.and_then(|id| open.remove(&id)) {
+        let idlest = open.iter().filter_map(|(id, peer)| Some((peer.idle_since()?, *id))).min();
+        let victim = idlest.filter(|(since, _)| since.elapsed() >= IDLE).and_then(|(_, id)| open.remove(&id));
+        match victim {
             Some(peer) => {
                 peer.evict.cancel();
                 true
@@ -196,14 +216,16 @@ struct Busy(Arc<Peer>);
 
 impl Busy {
     fn new(peer: Arc<Peer>) -> Self {
-        peer.busy.fetch_add(1, Ordering::SeqCst);
+        peer.work.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
         Self(peer)
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.busy.fetch_sub(1, Ordering::SeqCst);
+        let mut work = self.0.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work.open -= 1;
+        work.idle_since = Instant::now();
     }
 }
 
@@ -228,7 +250,8 @@ impl hyper::body::Body for Timed {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         ready!(self.deadline.as_mut().poll(cx));
-        Poll::Ready(Some(Err("the body did not arrive in time".into())))
+        let late = std::io::Error::new(std::io::ErrorKind::TimedOut, "the body did not arrive in time");
+        Poll::Ready(Some(Err(late.into())))
     }
 
     fn is_end_stream(&self) -> bool {
