@@ -203,3 +203,18 @@ fn unusable(path: &Path, source: sqlx::Error) -> Error {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_writer_syncs_every_commit_and_minds_foreign_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Clock::manual(0)).await.unwrap();
+        let mut conn = store.writer().await.unwrap();
+        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *conn).await.unwrap();
+        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut *conn).await.unwrap();
+        assert_eq!((synchronous, foreign_keys), (2, 1), "2 is FULL");
+    }
+}
