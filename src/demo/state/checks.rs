@@ -32,8 +32,6 @@ pub struct OutputChange {
     pub text: Option<String>,
     #[serde(default)]
     pub annotations: Vec<AnnotationChange>,
-    #[serde(default)]
-    pub images: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
