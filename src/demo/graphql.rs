@@ -438,23 +438,31 @@ fn mutate(world: &mut World, token: &Token, field: &Field) -> Outcome<Value> {
         if !permitted {
             return forbidden();
         }
-        minimize(world, repo, id, &reason)?;
         out["minimizedComment"] = json!({
             "__typename": "Minimizable", "isMinimized": true, "minimizedReason": reason.to_lowercase(),
         });
-        return project(&out, field);
+        let answer = project(&out, field)?;
+        minimize(world, repo, id, &reason)?;
+        return Ok(answer);
     }
     let Some((repo, thread)) = thread_of(world, token, id) else { return missing() };
     if !permitted {
         return forbidden();
     }
+    let known = thread_value(world, repo, thread)?;
+    let first = world.repo(repo)?.threads.get(&thread).and_then(|t| t.comments.first().copied());
+    let first = first.ok_or_else(Refusal::not_found)?;
     if resolving {
+        out["thread"] = known;
+        // What was asked for has to fit before anything takes effect.
+        project(&out, field)?;
         world.set_resolved(repo, thread, &bot, field.name.starts_with("resolve"))?;
         out["thread"] = thread_value(world, repo, thread)?;
     } else {
-        let first = world.repo(repo)?.threads.get(&thread).and_then(|t| t.comments.first().copied());
+        out["comment"] = comment_value(world, world.review_comment(repo, first)?);
+        project(&out, field)?;
         let body = second.cloned().unwrap_or_default();
-        let made = world.reply(repo, first.ok_or_else(Refusal::not_found)?, &bot, &body)?;
+        let made = world.reply(repo, first, &bot, &body)?;
         out["comment"] = comment_value(world, world.review_comment(repo, made)?);
     }
     project(&out, field)

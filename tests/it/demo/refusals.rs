@@ -30,15 +30,14 @@ async fn a_call_without_credentials_is_refused() {
 async fn a_jwt_that_is_wrong_in_one_claim_is_refused() {
     let client = Client::start().await;
     let now = Clock::system().now() / 1000;
-    let cases: [(fn(&mut Value, i64), &str); 5] = [
-        (|c, now| c["exp"] = json!(now - 1), "exp"),
-        (|c, now| c["exp"] = json!(now + 700), "too far in the future"),
-        (|c, now| c["iat"] = json!(now + 30), "iat"),
-        (|c, _| c["iat"] = json!("today"), "iat"),
-        (|c, _| c["iss"] = json!("1"), "iss"),
-    ];
-    for (change, part) in cases {
-        let jwt = client.jwt(|claims| change(claims, now));
+    for (claim, value, part) in [
+        ("exp", json!(now - 1), "exp"),
+        ("exp", json!(now + 700), "too far in the future"),
+        ("iat", json!(now + 30), "iat"),
+        ("iat", json!("today"), "iat"),
+        ("iss", json!("1"), "iss"),
+    ] {
+        let jwt = client.jwt(|claims| claims[claim] = value);
         client.send("GET", "/app", Some(&jwt), None).await.refused(401, part);
     }
     client.as_app("GET", "/app", None).await.ok();
@@ -382,6 +381,25 @@ async fn writes_that_follow_too_closely_are_refused() {
     assert!((1..=30).contains(&wait), "{wait}");
     client.call("GET", &path, None).await.ok();
     let _ = client.github.take_comments();
+}
+
+#[tokio::test]
+async fn the_hours_requests_are_counted_and_run_out() {
+    let clock = Clock::manual(Clock::system().now());
+    let hands = clock.clone();
+    let client = Client::with(|options| options.clock = clock).await;
+    let jwt = client.jwt(|_| {});
+    for left in (0..5000).rev() {
+        let answer = client.send("GET", "/app", Some(&jwt), None).await;
+        assert_eq!(answer.headers["x-ratelimit-remaining"].to_str().unwrap(), left.to_string());
+    }
+    client.send("GET", "/app", Some(&jwt), None).await.refused(403, "API rate limit exceeded");
+    hands.advance(3_600_000);
+    let later = client.jwt(|claims| {
+        claims["iat"] = json!(claims["iat"].as_i64().unwrap() + 3600);
+        claims["exp"] = json!(claims["exp"].as_i64().unwrap() + 3600);
+    });
+    client.send("GET", "/app", Some(&later), None).await.ok();
 }
 
 #[tokio::test]

@@ -120,3 +120,15 @@ async fn a_comment_is_hidden() {
     assert_eq!(answer["data"]["minimizeComment"]["minimizedComment"]["isMinimized"], true, "{answer}");
     assert_eq!(client.github.read_comments(REPO, number)[0].minimized.as_deref(), Some("OUTDATED"));
 }
+
+#[tokio::test]
+async fn a_mutation_that_asks_for_an_unknown_field_has_no_effect() {
+    let client = Client::start().await;
+    let number = two_threads(&client).await;
+    let id = client.github.threads(REPO, number)[0].node_id.clone();
+    let token = client.token(json!({})).await;
+    let wrong = RESOLVE.replace("isResolved", "resolved");
+    let answer = client.graphql(&token, &wrong, json!({"id": id})).await;
+    assert!(answer["errors"].to_string().contains("Field 'resolved' doesn't exist"), "{answer}");
+    assert!(client.github.threads(REPO, number)[0].resolved_by.is_none());
+}
