@@ -101,7 +101,7 @@ fn list(nodes: Vec<Value>) -> Value {
 fn query(world: &World, token: &Token, field: &Field) -> Outcome<Value> {
     match field.name.as_str() {
         "rateLimit" => project(
-            &json!({"__typename": "RateLimit", "limit": 5000, "cost": 1, "remaining": world.requests_left,
+            &json!({"__typename": "RateLimit", "limit": world.hourly, "cost": 1, "remaining": world.requests_left,
                 "resetAt": shape::time(world.now() + 3_600_000)}),
             field,
         ),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Ctx, Reply};
 use crate::demo::refusal::Refusal;
 use crate::demo::shape;
-use crate::demo::state::{HOURLY, Permissions, Token, World};
+use crate::demo::state::{Permissions, Token, World};
 use crate::demo::webhook::Outgoing;
 
 pub fn app(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
@@ -159,7 +159,7 @@ pub fn redeliver(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
 pub fn rate_limit(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
     let left = world.requests_left;
     let reset = world.resets_at() / 1000;
-    let rate = json!({"limit": HOURLY, "used": HOURLY - left, "remaining": left, "reset": reset});
+    let rate = json!({"limit": world.hourly, "used": world.hourly - left, "remaining": left, "reset": reset});
     Reply::ok(json!({
         "resources": {"core": rate, "search": {"limit": 30, "used": 0, "remaining": 30, "reset": reset}, "graphql": rate},
         "rate": rate,

@@ -23,7 +23,7 @@ pub use auth::{Actor, allows, basic, reaches, verify_token};
 
 use super::fault::FaultKind;
 use super::refusal::Refusal;
-use super::state::{Call, HOURLY, World};
+use super::state::{Call, World};
 use super::{Shared, control, git, graphql};
 
 /// GitHub's cap on a webhook is the largest body anyone sends here; packs may be larger.
@@ -315,13 +315,13 @@ impl Shared {
         let (method, path) = (method.to_owned(), path.to_owned());
         let (status, at) = (reply.status, world.now());
         world.calls.push(Call { method, path, query, body, status, refused, auth, at, fault });
-        let used = HOURLY - world.requests_left;
+        let used = world.hourly - world.requests_left;
         let reset = world.resets_at() / 1000;
         for (name, value) in [
             ("content-type", "application/json; charset=utf-8".to_owned()),
             ("x-github-request-id", format!("B0X0:{:08X}", world.calls.len())),
             ("x-github-media-type", "github.v3; format=json".to_owned()),
-            ("x-ratelimit-limit", HOURLY.to_string()),
+            ("x-ratelimit-limit", world.hourly.to_string()),
             ("x-ratelimit-remaining", world.requests_left.to_string()),
             ("x-ratelimit-used", used.to_string()),
             ("x-ratelimit-reset", reset.to_string()),

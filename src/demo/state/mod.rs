@@ -24,9 +24,6 @@ use super::webhook::Outgoing;
 use super::{repo, shape};
 use crate::domain::clock::{Clock, Millis};
 
-/// GitHub's primary rate limit of an installation.
-pub const HOURLY: u64 = 5000;
-
 pub struct World {
     pub clock: Clock,
     /// `http://127.0.0.1:PORT`.
@@ -47,6 +44,8 @@ pub struct World {
     pub deliveries: Vec<Delivery>,
     pub calls: Vec<Call>,
     pub faults: Vec<Fault>,
+    /// The primary rate limit.
+    pub hourly: u64,
     pub requests_left: u64,
     /// When the hour of the primary rate limit began.
     pub hour_began: Millis,
@@ -64,6 +63,7 @@ pub struct Beginning {
     pub root: PathBuf,
     pub manifest: AppManifest,
     pub account: String,
+    pub hourly: u64,
     pub webhook_url: Option<String>,
     pub outbox: mpsc::UnboundedSender<Outgoing>,
 }
@@ -90,7 +90,8 @@ impl World {
             deliveries: Vec::new(),
             calls: Vec::new(),
             faults: Vec::new(),
-            requests_left: HOURLY,
+            hourly: start.hourly,
+            requests_left: start.hourly,
             last_write: None,
             webhook_url: start.webhook_url,
             outbox: start.outbox,
@@ -118,7 +119,7 @@ impl World {
     pub fn spend(&mut self) -> Result<(), Refusal> {
         if self.now() >= self.resets_at() {
             self.hour_began = self.now();
-            self.requests_left = HOURLY;
+            self.requests_left = self.hourly;
         }
         let message = "API rate limit exceeded for installation.";
         self.requests_left = self.requests_left.checked_sub(1).ok_or_else(|| Refusal::new(403, message))?;
