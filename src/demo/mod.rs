@@ -72,6 +72,8 @@ pub struct Options {
     pub webhook_secret: String,
     /// Refuses writes of the App that follow each other closer than this.
     pub min_write_pace: Option<Duration>,
+    /// The primary rate limit, 5,000 requests an hour on GitHub.
+    pub requests_an_hour: u64,
     pub clock: Clock,
 }
 
@@ -83,6 +85,7 @@ impl Options {
             webhook_url: None,
             webhook_secret: webhook_secret.into(),
             min_write_pace: None,
+            requests_an_hour: 5000,
             clock: Clock::system(),
         }
     }
@@ -157,6 +160,7 @@ impl GitHubBox {
             root: PathBuf::from(root.path()),
             manifest: options.manifest,
             account: options.account,
+            hourly: options.requests_an_hour,
             webhook_url: options.webhook_url,
             outbox,
         });
