@@ -188,8 +188,8 @@ impl Inner {
 
     /// From the header, before a byte of the content is unpacked; none if the blob is missing.
     pub(super) fn blob_size(&self, repository: &Repository, oid: Oid) -> Result<Option<u64>, Error> {
-        match repository.odb().doing("opening the object database")?.read_header(oid) {
-            Ok((bytes, ObjectType::Blob)) => Ok(Some(bytes as u64)),
+        match git::header(repository, oid) {
+            Ok((bytes, ObjectType::Blob)) => Ok(Some(bytes)),
             Ok(_) => Err(Error::Unsupported("an object that should be a file is none")),
             Err(error) if error.code() == git2::ErrorCode::NotFound && !self.is_mirror() => Ok(None),
             Err(source) => Err(Error::Git { doing: "reading a file's header", source }),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use git2::{Config, ConfigLevel, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{Config, ConfigLevel, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 
 use super::error::{Doing, Error};
 use super::transport;
@@ -33,10 +33,12 @@ fn set_globals() -> Result<(), git2::Error> {
 }
 
 /// Opens a bare repository of ours. What its own config file says is not heard.
-#[expect(clippy::disallowed_methods, reason = "the owner room")]
 pub(super) fn open_own(path: &Path) -> Result<Repository, Error> {
     tame()?;
-    let repository = Repository::open_bare(path).doing("opening the mirror")?;
+    // Not `open_bare`: that one does not read where a shallow history ends.
+    let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+    let no_ceiling: [&Path; 0] = [];
+    let repository = Repository::open_ext(path, flags, no_ceiling).doing("opening the mirror")?;
     let empty = Config::new().doing("making an empty git config")?;
     repository.set_config(&empty).doing("emptying the git config")?;
     Ok(repository)
@@ -87,6 +89,17 @@ pub(super) fn object_dirs(repository: &Repository) -> Vec<PathBuf> {
         from = to;
     }
     dirs
+}
+
+/// An object's size and kind, from its header alone.
+pub(super) fn header(repository: &Repository, oid: Oid) -> Result<(u64, ObjectType), git2::Error> {
+    let odb = repository.odb()?;
+    // git2 panics on a kind that does not exist, which a damaged pack can name.
+    let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| odb.read_header(oid)));
+    let (bytes, kind) = read.unwrap_or_else(|_| {
+        Err(git2::Error::new(git2::ErrorCode::GenericError, git2::ErrorClass::Odb, "an object of no known kind"))
+    })?;
+    Ok((bytes as u64, kind))
 }
 
 pub(super) fn oid(sha: &Sha) -> Result<Oid, Error> {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
+use super::ancestry::{commit_tree, merge_base};
 use super::change::{Change, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
 use super::limits::Limits;
-use super::mirror::{commit_tree, merge_base};
 use super::snapshot;
 
 /// The change from the merge base of `base` and `head` to `head`, limited to `path` if that lies below the repository's root.

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use git2::{
-    AutotagOption, Direction, ErrorClass, ErrorCode, FetchOptions, ObjectType, Oid, RemoteCallbacks, Repository,
-};
+use git2::{AutotagOption, Direction, ErrorClass, FetchOptions, Oid, RemoteCallbacks, Repository};
 use tokio_util::sync::CancellationToken;
 
+use super::ancestry::{commit_tree, merge_base};
 use super::change::{Change, Store};
 use super::error::{AtPath, Doing, Error};
 use super::git::{self, blocking};
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use super::transport::{self, ADDRESS, Session};
 use crate::domain::{Credential, PullNumber, RepositoryId, Sha};
 use crate::stdx::hash;
@@ -308,13 +307,14 @@ impl Pull {
         };
         // Pushed over meanwhile, or the ref lags behind its event: servers may still give the commit itself.
         let by_id = tips.head != Some(self.wanted);
-        let pull_ref = format!("refs/octoswarm/pull/{}", self.number);
-        let base_ref = format!("refs/octoswarm/base/{}", hash::sha256(self.base_ref.as_bytes()));
         let source = if by_id { self.wanted.to_string() } else { format!("refs/pull/{}/head", self.number) };
+        let pull_ref = format!("refs/octoswarm/pull/{}", self.number);
+        // Hashed: of two branches `a` and `a/b`, only one could be kept as a file.
+        let base_ref = format!("refs/octoswarm/base/{}", hash::sha256(self.base_ref.as_bytes()));
         let wanted = [format!("+{}:{base_ref}", self.branch), format!("+{source}:{pull_ref}")];
         // A mirror with all of its history stays so: a depth would cut it off again.
-        let whole =
-            !repository.is_shallow() && repository.references_glob("refs/octoswarm/*").is_ok_and(|r| r.count() > 0);
+        let kept = repository.references_glob("refs/octoswarm/*").is_ok_and(|mut refs| refs.next().is_some());
+        let whole = kept && !repository.is_shallow();
         let mut options = FetchOptions::new();
         let mut callbacks = RemoteCallbacks::new();
         callbacks.transfer_progress(|progress| self.session.may_go_on(progress.total_objects()));
@@ -351,29 +351,5 @@ impl Pull {
     fn moved(&self, tips: &Tips) -> Error {
         let now = tips.head.and_then(|oid| git::sha(oid).ok());
         Error::HeadMoved { wanted: self.head.clone(), now }
-    }
-}
-
-/// The tree of a commit that is really here; a commit's size is asked before it is read.
-pub(super) fn commit_tree(repository: &Repository, oid: Oid) -> Result<Oid, Error> {
-    const COMMIT_BYTES: u64 = 1 << 20;
-    let odb = repository.odb().doing("opening the object database")?;
-    let (bytes, kind) = odb.read_header(oid).doing("reading a commit's header")?;
-    if kind != ObjectType::Commit {
-        return Err(Error::Unsupported("a ref points at something that is not a commit"));
-    }
-    if bytes as u64 > COMMIT_BYTES {
-        return Err(Error::TooLarge { what: "a commit", limit: size(COMMIT_BYTES) });
-    }
-    let tree = repository.find_commit(oid).doing("reading a commit")?.tree_id();
-    odb.read_header(tree).doing("reading a commit's tree")?;
-    Ok(tree)
-}
-
-pub(super) fn merge_base(repository: &Repository, one: Oid, two: Oid) -> Result<Option<Oid>, Error> {
-    match repository.merge_base(one, two) {
-        Ok(base) => Ok(Some(base)),
-        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(source) => Err(Error::Git { doing: "looking for the merge base", source }),
     }
 }

@@ -3,6 +3,7 @@
 //! Promise: whatever a repository or a git server holds, reading it ends: counted, capped, timed, and every file that was not read is named with its reason.
 //! Never: no checkout, no hook, no filter, no submodule, no `git` program; a token reaches only the origin it was made for; a user's repository is not written to.
 
+mod ancestry;
 mod attributes;
 mod change;
 mod diff;

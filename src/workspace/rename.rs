@@ -6,6 +6,7 @@ use git2::{ObjectType, Oid, Repository};
 
 use super::change::is_binary;
 use super::error::{Doing, Error};
+use super::git::header;
 use super::limits::Limits;
 use super::tree::{Delta, Entry};
 
@@ -179,9 +180,8 @@ impl<'a> Signatures<'a> {
         if let Some(size) = self.sizes.get(&oid) {
             return Ok(*size);
         }
-        let odb = self.repository.odb().doing("opening the object database")?;
-        let size = match odb.read_header(oid) {
-            Ok((size, ObjectType::Blob)) if size as u64 <= self.limits.file_bytes => size as u64,
+        let size = match header(self.repository, oid) {
+            Ok((size, ObjectType::Blob)) if size <= self.limits.file_bytes => size,
             Ok(_) => 0,
             Err(error) if error.code() == git2::ErrorCode::NotFound => 0,
             Err(source) => return Err(Error::Git { doing: "reading a file's header", source }),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use git2::{ObjectType, Oid, Repository};
 
 use super::error::{Doing, Error};
+use super::git::header;
 use super::limits::{Limits, size};
 use crate::domain::NotRead;
 
@@ -81,12 +82,11 @@ pub(super) fn show(name: &[u8]) -> String {
 
 /// Reads one tree whose size its header told first.
 fn entries(repository: &Repository, oid: Oid, limits: &Limits) -> Result<Vec<(Vec<u8>, Entry)>, Error> {
-    let odb = repository.odb().doing("opening the object database")?;
-    let (bytes, kind) = odb.read_header(oid).doing("reading a tree's header")?;
+    let (bytes, kind) = header(repository, oid).doing("reading a tree's header")?;
     if kind != ObjectType::Tree {
         return Err(Error::Unsupported("an object that should be a tree is none"));
     }
-    if bytes as u64 > limits.tree_bytes {
+    if bytes > limits.tree_bytes {
         return Err(Error::TooLarge { what: "one folder", limit: size(limits.tree_bytes) });
     }
     let tree = repository.find_tree(oid).doing("reading a tree")?;
