@@ -409,8 +409,12 @@ async fn the_hours_requests_are_counted_and_run_out() {
 #[tokio::test]
 async fn a_suspended_installation_is_refused() {
     let client = Client::start().await;
+    let token = client.token(json!({})).await;
     client.people.suspend("octo").await;
     client.mint(json!({})).await.refused(403, "suspended");
+    client.send("GET", &format!("/repos/{REPO}"), Some(&token), None).await.refused(403, "suspended");
+    client.people.unsuspend("octo").await;
+    client.send("GET", &format!("/repos/{REPO}"), Some(&token), None).await.ok();
 }
 
 #[tokio::test]
