@@ -188,7 +188,7 @@ pub async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Respo
     if let Some(rest) = path.strip_prefix("/_box/") {
         return control::serve(&shared, parts.method.as_str(), rest, &parts.headers, &body).await;
     }
-    if path.contains(".git/") {
+    if path.contains(".git/") && !path.starts_with("/api/") {
         return git::serve(&shared, parts.method.as_str(), &path, &query, &parts.headers, body).await;
     }
     if path == "/api/graphql" {

@@ -51,10 +51,13 @@ async fn a_token_fetches_shallowly_by_pull_ref_and_by_commit() {
     worked(&git(dir.path(), &["fetch", "-q", "--depth=1", &from, &format!("refs/pull/{number}/head")]).await);
     assert_eq!(worked(&git(dir.path(), &["rev-parse", "FETCH_HEAD"]).await).trim(), client.head(number));
     assert_eq!(worked(&git(dir.path(), &["rev-list", "--count", "FETCH_HEAD"]).await).trim(), "1");
+    let refs = worked(&git(dir.path(), &["ls-remote", &from]).await);
+    let names: Vec<&str> = refs.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    let (head, merge) = (format!("refs/pull/{number}/head"), format!("refs/pull/{number}/merge"));
+    assert_eq!(names, ["HEAD", "refs/heads/main", head.as_str(), merge.as_str()]);
     let base = client.github.pull(REPO, number).unwrap().base_sha;
     worked(&git(dir.path(), &["fetch", "-q", "--depth=1", &from, &base]).await);
     assert_eq!(worked(&git(dir.path(), &["rev-parse", "FETCH_HEAD"]).await).trim(), base);
-    let merge = format!("refs/pull/{number}/merge");
     worked(&git(dir.path(), &["fetch", "-q", "--unshallow", &from, &merge]).await);
     assert_eq!(worked(&git(dir.path(), &["rev-list", "--parents", "-1", "FETCH_HEAD"]).await).split(' ').count(), 3);
 }
@@ -92,6 +95,13 @@ async fn wrong_credentials_fetch_nothing() {
     failed(&git(dir, &["ls-remote", &url(&client, "x-access-token", &blind, REPO)]).await, "403");
     let answer = client.http.get(format!("{anonymous}/info/refs?service=git-upload-pack")).send().await.unwrap();
     assert_eq!((answer.status().as_u16(), answer.headers().contains_key("www-authenticate")), (401, true));
+}
+
+#[tokio::test]
+async fn a_file_whose_folder_is_named_like_a_repository_is_still_content() {
+    let client = Client::start().await;
+    client.people.push("mona", REPO, "main", "m", Change::new().write("a.git/b", "c\n")).await.unwrap();
+    assert_eq!(client.call("GET", "/contents/a.git/b", None).await.ok()["path"], "a.git/b");
 }
 
 #[tokio::test]

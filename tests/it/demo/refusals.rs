@@ -45,7 +45,7 @@ async fn a_jwt_that_is_wrong_in_one_claim_is_refused() {
 
 #[tokio::test]
 async fn a_jwt_of_a_foreign_key_is_refused() {
-    let (client, other) = (Client::start().await, Client::start().await);
+    let (client, other) = (Client::start().await, Client::with(|options| options.fresh_key = true).await);
     let now = Clock::system().now() / 1000;
     let claims = json!({"iss": client.github.app_id(), "iat": now - 60, "exp": now + 500});
     let jwt = sign(&claims, &other.github.private_key_pem());
@@ -409,8 +409,12 @@ async fn the_hours_requests_are_counted_and_run_out() {
 #[tokio::test]
 async fn a_suspended_installation_is_refused() {
     let client = Client::start().await;
+    let token = client.token(json!({})).await;
     client.people.suspend("octo").await;
     client.mint(json!({})).await.refused(403, "suspended");
+    client.send("GET", &format!("/repos/{REPO}"), Some(&token), None).await.refused(403, "suspended");
+    client.people.unsuspend("octo").await;
+    client.send("GET", &format!("/repos/{REPO}"), Some(&token), None).await.ok();
 }
 
 #[tokio::test]

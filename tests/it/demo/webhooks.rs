@@ -123,6 +123,7 @@ async fn acts_of_people_are_told_by_their_names() {
     people.rerequest_suite("mona", REPO, &client.head(number)).await.unwrap();
     people.comment("mona", REPO, number, "hi").await.unwrap();
     people.ping().await;
+    people.install("octo").await;
     people.uninstall("octo").await;
     client.github.deliveries_settled().await;
     assert_eq!(
@@ -137,6 +138,7 @@ async fn acts_of_people_are_told_by_their_names() {
             "check_suite.rerequested",
             "issue_comment.created",
             "ping.",
+            "installation.created",
             "installation.deleted",
         ]
     );
