@@ -29,7 +29,8 @@ fn explain(rule: &RuleInfo) {
     if let Some(reference) = &rule.reference {
         report::line(&format!("\nReference: {reference}"));
     }
-    report::line(&format!("Languages: {}", rule.languages.join(", ")));
+    let languages: Vec<&str> = rule.languages.iter().map(|language| language.name()).collect();
+    report::line(&format!("Languages: {}", languages.join(", ")));
 }
 
 /// The id that shares most of its words with what was typed.
