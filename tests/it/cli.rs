@@ -1,1 +1,277 @@
-//! See the room of the same name.
+//! The program as a user calls it: arguments, exit codes, what stands on standard output.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const DEFECTS: &str = "def run(text):\n    return eval(text)\n\n\ndef show(x):\n    breakpoint()\n    return x\n";
+const CLEAN: &str = "def add(a, b):\n    return a + b\n";
+
+fn octoswarm(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.args(args).current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn exits(output: &Output, code: i32) {
+    let told = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{said}\nstderr:\n{told}");
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"])
+        .args(args)
+        .current_dir(dir)
+        .env("HOME", dir)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// `main` with a clean file, and a branch `change` with that file's successor.
+fn repository(changed: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "-q"]);
+    std::fs::write(dir.path().join("a.py"), CLEAN).unwrap();
+    git(dir.path(), &["add", "a.py"]);
+    git(dir.path(), &["commit", "-qm", "Begin"]);
+    git(dir.path(), &["checkout", "-qb", "change"]);
+    std::fs::write(dir.path().join("a.py"), changed).unwrap();
+    git(dir.path(), &["commit", "-qam", "Change"]);
+    dir
+}
+
+#[test]
+fn a_clean_change_exits_with_0() {
+    let dir = repository("def add(a, b):\n    return b + a\n");
+    let output = octoswarm(dir.path(), &["review"]);
+    exits(&output, 0);
+    assert!(stdout(&output).contains("clean") && stdout(&output).contains("read 1 of 1 file"));
+}
+
+#[test]
+fn findings_at_the_bar_exit_with_1_and_below_it_with_0() {
+    let dir = repository(DEFECTS);
+    exits(&octoswarm(dir.path(), &["review"]), 1);
+    exits(&octoswarm(dir.path(), &["review", "--fail-on", "low"]), 1);
+    exits(&octoswarm(dir.path(), &["review", "--fail-on", "never"]), 0);
+    let low = repository("def add(a, b):\n    breakpoint()\n    return a + b\n");
+    let json: Value = serde_json::from_slice(&octoswarm(low.path(), &["review", "--format", "json"]).stdout).unwrap();
+    let severity = json["findings"][0]["severity"].as_str().unwrap();
+    assert_ne!(severity, "low", "the example has to stand between the bars");
+    exits(&octoswarm(low.path(), &["review", "--fail-on", severity]), 1);
+}
+
+#[test]
+fn the_work_tree_is_reviewed_with_what_is_not_committed() {
+    let dir = repository(CLEAN.replace("a + b", "b + a").as_str());
+    std::fs::write(dir.path().join("new.py"), DEFECTS).unwrap();
+    let output = octoswarm(dir.path(), &["review", "--format", "json"]);
+    exits(&output, 1);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["findings"][0]["path"], "new.py");
+    let committed = octoswarm(dir.path(), &["review", "--head", "HEAD", "--format", "json"]);
+    exits(&committed, 0);
+}
+
+#[test]
+fn a_revision_that_is_not_there_is_wrong_usage_with_a_way_out() {
+    let dir = repository(DEFECTS);
+    let output = octoswarm(dir.path(), &["review", "--base", "mian"]);
+    exits(&output, 2);
+    assert!(stderr(&output).contains("mian") && stderr(&output).contains("main"), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn places_that_cannot_be_reviewed_are_said_to_be_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let nothing = octoswarm(dir.path(), &["review", "missing"]);
+    exits(&nothing, 2);
+    assert!(stderr(&nothing).contains("missing"));
+    let no_repository = octoswarm(dir.path(), &["review"]);
+    exits(&no_repository, 2);
+    assert!(stderr(&no_repository).contains("git"), "{}", stderr(&no_repository));
+    exits(&octoswarm(dir.path(), &["review", "--format", "pdf"]), 2);
+    exits(&octoswarm(dir.path(), &["scan"]), 2);
+}
+
+#[test]
+fn sarif_is_a_log_with_rules_results_and_fingerprints() {
+    let dir = repository(DEFECTS);
+    let output = octoswarm(dir.path(), &["review", "--format", "sarif"]);
+    exits(&output, 1);
+    let log: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["name"], "octoswarm");
+    let result = &run["results"][0];
+    assert_eq!(result["level"], "error");
+    assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a.py");
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 2);
+    assert!(result["partialFingerprints"].as_object().is_some_and(|prints| !prints.is_empty()));
+}
+
+#[test]
+fn markdown_and_workflow_commands_tell_the_same_findings() {
+    let dir = repository(DEFECTS);
+    let markdown = stdout(&octoswarm(dir.path(), &["review", "--format", "markdown"]));
+    assert!(markdown.contains("a.py") && markdown.contains("eval"), "{markdown}");
+    let commands = stdout(&octoswarm(dir.path(), &["review", "--format", "github"]));
+    assert!(commands.lines().any(|line| line.starts_with("::error file=a.py,line=2,")), "{commands}");
+}
+
+#[test]
+fn a_scan_reads_whole_files_and_says_what_it_did_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("src")).unwrap();
+    std::fs::write(dir.path().join("src/a.py"), DEFECTS).unwrap();
+    std::fs::write(dir.path().join("src/logo.png"), b"\x89PNG\0\0").unwrap();
+    let output = octoswarm(dir.path(), &["scan", "src"]);
+    exits(&output, 1);
+    let text = stdout(&output);
+    assert!(text.contains("src/a.py:2") && text.contains("read 1 of 2 files"), "{text}");
+}
+
+#[test]
+fn the_text_shows_the_line_and_the_fix() {
+    let dir = repository(DEFECTS);
+    let text = stdout(&octoswarm(dir.path(), &["review"]));
+    assert!(text.contains("return eval(text)"), "{text}");
+    assert!(text.contains("-     breakpoint()"), "the fix as a removed line: {text}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_output_quietly() {
+    let dir = tempfile::tempdir().unwrap();
+    let many: String = (0..3000).map(|n| format!("def f{n}(x):\n    return eval(x)\n\n\n")).collect();
+    std::fs::write(dir.path().join("a.py"), many).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+        .args(["scan", "a.py"])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+}
+
+#[test]
+fn a_rule_explains_itself_and_a_typo_gets_the_nearest() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = octoswarm(dir.path(), &["rules"]);
+    exits(&list, 0);
+    assert!(stdout(&list).lines().count() >= 40);
+    let id = stdout(&list).split_whitespace().nth(2).unwrap().to_owned();
+    let one = octoswarm(dir.path(), &["rules", &id]);
+    exits(&one, 0);
+    assert!(stdout(&one).contains("Languages:"));
+    let typo = octoswarm(dir.path(), &["rules", &format!("{id}-x")]);
+    exits(&typo, 2);
+    assert!(stderr(&typo).contains("did you mean"));
+}
+
+#[test]
+fn a_server_without_its_secrets_does_not_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = octoswarm(dir.path(), &["serve"]);
+    exits(&output, 2);
+    assert!(stderr(&output).contains("OCTOSWARM_APP_ID"));
+    std::fs::write(dir.path().join("octoswarm.toml"), "app_id = 1\nprivate_key_file = 'k'\nwebhook_secret_files = ['s']\n").unwrap();
+    std::fs::write(dir.path().join("k"), "not a key").unwrap();
+    std::fs::write(dir.path().join("s"), "\n").unwrap();
+    let empty = octoswarm(dir.path(), &["serve"]);
+    exits(&empty, 2);
+    assert!(stderr(&empty).contains("empty"), "{}", stderr(&empty));
+    std::fs::write(dir.path().join("octoswarm.toml"), "app_idd = 1\n").unwrap();
+    let unknown = octoswarm(dir.path(), &["serve"]);
+    exits(&unknown, 2);
+    assert!(stderr(&unknown).contains("app_idd"));
+}
+
+#[test]
+fn a_server_answers_health_and_stops_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).unwrap();
+    let der = aws_lc_rs::encoding::AsDer::<aws_lc_rs::encoding::Pkcs8V1Der>::as_der(&key).unwrap();
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der.as_ref());
+    let pem = format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n");
+    std::fs::write(dir.path().join("k"), pem).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--state", "state"])
+        .current_dir(dir.path())
+        .env("OCTOSWARM_APP_ID", "1")
+        .env("OCTOSWARM_PRIVATE_KEY_FILE", "k")
+        .env("OCTOSWARM_WEBHOOK_SECRET", "s3cret-canary")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+    let get = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        std::io::read_to_string(stream).unwrap()
+    };
+    assert!(get("/healthz").starts_with("HTTP/1.1 200"));
+    assert!(get("/readyz").contains("\"ready\":true"));
+    assert!(get("/nothing").starts_with("HTTP/1.1 404"));
+    let second = octoswarm_serve_again(dir.path());
+    exits(&second, 3);
+    assert!(stderr(&second).contains("in use") || stderr(&second).contains("another"), "{}", stderr(&second));
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret-canary"));
+}
+
+fn octoswarm_serve_again(dir: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--state", "state"])
+        .current_dir(dir)
+        .env("OCTOSWARM_APP_ID", "1")
+        .env("OCTOSWARM_PRIVATE_KEY_FILE", "k")
+        .env("OCTOSWARM_WEBHOOK_SECRET", "s3cret-canary")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_demo_comes_out_right_and_says_so_in_one_document() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = octoswarm_in_path(dir.path(), &["demo", "--once", "--json"]);
+    exits(&output, 0);
+    let story: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(story["ok"], true);
+    let scenarios = story["scenarios"].as_array().unwrap();
+    assert!(scenarios.len() >= 7 && scenarios.iter().all(|scenario| scenario["ok"] == true));
+    let comments = story["review_comments"].as_array().unwrap();
+    for key in ["path", "line", "side", "category", "severity", "rule"] {
+        assert!(comments.iter().all(|comment| !comment[key].is_null()), "every comment has its {key}");
+    }
+    assert!(comments.iter().any(|comment| comment["suggestion"].is_string()));
+    assert_eq!(story["refused_calls"], serde_json::json!([]));
+}
+
+/// The demo needs git, and so the machine's PATH.
+fn octoswarm_in_path(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_octoswarm")).args(args).current_dir(dir).env("HOME", dir).output().unwrap()
+}

@@ -1,1 +1,190 @@
-//! See the room of the same name.
+//! What goes wrong, and what must come of it all the same: nothing lost, nothing twice.
+
+use std::time::Duration;
+
+use octoswarm::app::runs::Observer;
+use octoswarm::demo::{Change, Fault, FaultKind, OpenPull};
+
+use crate::support::world::{CLEAN, DEFECTS, HALF_FIXED, REPO, World};
+
+/// The delivery that opened the pull request.
+fn opened(world: &World) -> String {
+    let deliveries = world.github.deliveries();
+    deliveries.into_iter().find(|d| d.action.as_deref() == Some("opened")).unwrap().guid
+}
+
+/// Opens the pull request without waiting for the review.
+async fn open_unsettled(world: &World) -> u64 {
+    let pull = OpenPull::new("ada", "change", "A change", Change::new().write("src/run.py", DEFECTS));
+    world.people().open_pull(REPO, pull).await.unwrap()
+}
+
+async fn reviewed_once(world: World, number: u64) {
+    assert_eq!(world.comments(number).len(), 2);
+    assert_eq!(world.reviews(number).len(), 1);
+    assert_eq!(world.conclusion(number), "failure");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_same_delivery_again_makes_no_second_job() {
+    let world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    let guid = opened(&world);
+    for _ in 0..5 {
+        world.people().redeliver(&guid).await.unwrap();
+    }
+    world.settle().await;
+    let observer = Observer::open(world.state_dir()).await.unwrap();
+    let timelines = observer.timelines(100).await.unwrap();
+    let row = timelines.iter().find(|t| t.delivery.guid.as_str() == guid).unwrap();
+    assert_eq!(row.delivery.redeliveries, 5);
+    let reviews = row.jobs.iter().filter(|job| job.job.kind == "review").count();
+    assert_eq!(reviews, 1);
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn a_replay_under_a_new_guid_has_no_second_effect() {
+    let world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    let guid = opened(&world);
+    let fresh = world.people().replay(&guid).await.unwrap();
+    world.settle().await;
+    let observer = Observer::open(world.state_dir()).await.unwrap();
+    let timelines = observer.timelines(100).await.unwrap();
+    let row = timelines.iter().find(|t| t.delivery.guid.as_str() == fresh).unwrap();
+    assert_eq!(row.delivery.replay_of.as_ref().unwrap().as_str(), guid);
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn a_replay_of_an_old_head_does_not_bring_its_review_back() {
+    let world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    let guid = opened(&world);
+    world.push(number, "src/run.py", CLEAN).await;
+    world.people().replay(&guid).await.unwrap();
+    world.settle().await;
+    assert_eq!(world.conclusion(number), "success");
+    assert_eq!(world.resolved_places(number).len(), 2);
+    assert_eq!(world.reviews(number).len(), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_crash_after_the_review_took_effect_makes_no_second_review() {
+    let mut world = World::start().await;
+    world.github.fail_next(Fault::withhold("POST", "/reviews"));
+    let number = open_unsettled(&world).await;
+    world.github.wait_withheld().await;
+    world.crash().await;
+    world.github.release_withheld();
+    world.restart().await;
+    world.settle().await;
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn a_crash_after_the_check_run_began_makes_no_second_check_run() {
+    let mut world = World::start().await;
+    world.github.fail_next(Fault::withhold("POST", "/check-runs"));
+    let number = open_unsettled(&world).await;
+    world.github.wait_withheld().await;
+    world.crash().await;
+    world.github.release_withheld();
+    world.restart().await;
+    world.settle().await;
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn a_crash_after_a_thread_was_resolved_goes_on_where_it_stopped() {
+    let mut world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    world.github.fail_next(Fault::withhold("PATCH", "/check-runs"));
+    let change = Change::new().write("src/run.py", HALF_FIXED);
+    world.people().push_to_pull("ada", REPO, number, "Fix one", change).await.unwrap();
+    world.github.wait_withheld().await;
+    world.crash().await;
+    world.github.release_withheld();
+    world.restart().await;
+    world.settle().await;
+    assert_eq!(world.resolved_places(number), ["src/run.py:5"]);
+    assert_eq!(world.comments(number).len(), 2);
+    assert_eq!(world.reviews(number).len(), 1);
+    assert_eq!(world.conclusion(number), "success");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_got_lost_does_not_double_the_review() {
+    for kind in [FaultKind::RejectAfterEffect { status: 502 }, FaultKind::Truncate] {
+        let world = World::start().await;
+        world.github.fail_next(Fault::once("POST", "/reviews", kind));
+        let number = open_unsettled(&world).await;
+        world.settle().await;
+        reviewed_once(world, number).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_error_is_tried_again() {
+    for path in ["/pulls/1", "/check-runs", "/reviews", "/graphql", "/access_tokens", "/contents/"] {
+        let world = World::start().await;
+        world.github.fail_next(Fault::once("", path, FaultKind::Html));
+        let number = open_unsettled(&world).await;
+        world.settle().await;
+        reviewed_once(world, number).await;
+    }
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_waited_out() {
+    let world = World::start().await;
+    world.github.fail_next(Fault::secondary_limit("POST", "/reviews", 2));
+    let began = std::time::Instant::now();
+    let number = open_unsettled(&world).await;
+    world.settle().await;
+    assert!(began.elapsed() >= Duration::from_secs(2), "no call before the time that GitHub named");
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn events_of_a_pull_request_that_was_closed_meanwhile_say_nothing() {
+    let world = World::start().await;
+    world.github.fail_next(Fault::once("POST", "/access_tokens", FaultKind::Slow(Duration::from_millis(300))));
+    let number = open_unsettled(&world).await;
+    world.people().close_pull("ada", REPO, number).await.unwrap();
+    world.settle().await;
+    assert!(world.comments(number).is_empty() && world.reviews(number).is_empty());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_head_that_moves_during_the_review_is_never_commented() {
+    let world = World::start().await;
+    world.github.fail_next(Fault::once("POST", "/graphql", FaultKind::Slow(Duration::from_millis(500))));
+    let number = open_unsettled(&world).await;
+    let first = world.github.pull(REPO, number).unwrap().head_sha;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.push(number, "src/run.py", CLEAN).await;
+    assert!(world.comments(number).is_empty(), "the old head's findings were not posted");
+    assert!(world.reviews(number).iter().all(|review| review.commit_id != first));
+    assert_eq!(world.conclusion(number), "success");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_named_and_the_rest_goes_on() {
+    let manifest = include_str!("../../app-manifest.yml").replace("contents: write", "contents: read");
+    let world = World::with_manifest(&manifest).await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    assert_eq!(world.comments(number).len(), 2);
+    world.push(number, "src/run.py", HALF_FIXED).await;
+    assert!(world.resolved_places(number).is_empty(), "resolving needs contents: write");
+    assert_eq!(world.conclusion(number), "success");
+    let said: String = world.reviews(number).into_iter().map(|review| review.body).collect();
+    assert!(said.contains("contents: write"), "{said}");
+    world.end_with_refusals().await;
+}

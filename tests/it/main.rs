@@ -15,7 +15,6 @@ mod flow;
 mod github;
 mod publish;
 mod queue;
-mod regression;
 mod store;
 mod support;
 mod webhook;
