@@ -127,7 +127,7 @@ fn nearest(repository: &Repository, revision: &str) -> Vec<String> {
         .filter_map(|name| {
             let distance = distance(&name, revision);
             let contained = !revision.is_empty() && (name.contains(revision) || revision.contains(&name));
-            (contained || distance <= (revision.len() / 3).max(1)).then_some((distance, name))
+            (contained || distance <= (revision.len() / 2).clamp(1, 3)).then_some((distance, name))
         })
         .collect();
     near.sort();
