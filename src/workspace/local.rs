@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
-use super::ancestry::{commit_tree, merge_base};
+use super::ancestry::{Point, commit_tree, merge_base};
 use super::change::{Change, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
@@ -66,7 +66,14 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
     };
     let store =
         Store { git_dir, borrowed: git::object_dirs(&repository), _scratch: Some(scratch), unread, mirror: None };
-    Change::new(store, (merge_base, base_tree), (head_commit, head_tree), head.is_none(), within, limits)
+    Change::new(
+        store,
+        Point { commit: merge_base, tree: base_tree },
+        Point { commit: head_commit, tree: head_tree },
+        head.is_none(),
+        within,
+        limits,
+    )
 }
 
 /// The path below the repository's root, `/`-separated; empty for the root itself.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use git2::{AutotagOption, Direction, ErrorClass, FetchOptions, Oid, RemoteCallbacks, Repository};
 use tokio_util::sync::CancellationToken;
 
-use super::ancestry::{commit_tree, merge_base};
+use super::ancestry::{Point, commit_tree, merge_base};
 use super::change::{Change, Store};
 use super::error::{AtPath, Doing, Error};
 use super::git::{self, blocking};
@@ -22,6 +22,8 @@ use crate::stdx::hash;
 const ALL_HISTORY: i32 = i32::MAX;
 /// Beyond this depth the rest is asked for at once.
 const DEEPEST_STEP: i32 = 50_000;
+/// How the name of a mirror begins that is being removed.
+const GONE: &str = ".gone-";
 
 /// Where a repository is fetched from.
 #[derive(Debug, Clone)]
@@ -55,6 +57,12 @@ impl Mirrors {
     pub fn new(root: PathBuf, limits: Limits) -> Result<Self, Error> {
         git::tame()?;
         fs::create_dir_all(&root).at(&root)?;
+        for left in fs::read_dir(&root).at(&root)?.flatten() {
+            if left.file_name().to_string_lossy().starts_with(GONE) {
+                // Left by a killed process, or being removed by a living one just now.
+                let _ = fs::remove_dir_all(left.path());
+            }
+        }
         let client = transport::client(&limits)?;
         Ok(Self { root, limits, client, slots: Mutex::default() })
     }
@@ -170,9 +178,12 @@ impl Place {
         if fs::symlink_metadata(&self.folder).is_err() {
             return Ok(());
         }
-        let trash = tempfile::Builder::new().prefix(".gone-").tempdir_in(&self.root).at(&self.root)?;
+        let trash = tempfile::Builder::new().prefix(GONE).tempdir_in(&self.root).at(&self.root)?;
         fs::rename(&self.folder, trash.path().join("mirror")).at(&self.folder)?;
-        trash.close().at(&self.root)
+        match trash.close() {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&self.root),
+            _ => Ok(()),
+        }
     }
 
     /// An empty mirror, under a name that was never used: libgit2 keeps packs open by their path, damaged ones too.
@@ -251,10 +262,7 @@ struct Tips {
 impl Pull {
     fn run(self) -> Result<Change, Error> {
         let lock = self.place.lock(|| self.session.may_go_on(0));
-        let _lock = match lock {
-            Err(Error::Interrupted) => return Err(self.session.explain("waiting", git2::Error::from_str("stopped"))),
-            other => other?,
-        };
+        let _lock = lock.map_err(|error| self.session.failure().unwrap_or(error))?;
         let quiet = self.quiet;
         let kept = self.place.kept().filter(|mirror| !(quiet && is_overgrown(mirror, &self.limits)));
         let was_kept = kept.is_some();
@@ -278,15 +286,15 @@ impl Pull {
     }
 
     /// Fetches until a merge base is there. Gives commit and tree of both sides.
-    fn bring(&self, mirror: &Path) -> Result<((Oid, Oid), (Oid, Oid)), Error> {
+    fn bring(&self, mirror: &Path) -> Result<(Point, Point), Error> {
         let mut depth = self.limits.first_depth;
         loop {
             // Opened anew each time: a fetch changes where history ends, and libgit2 remembers.
             let tips = self.fetch(mirror, depth)?;
             let repository = git::open_own(mirror)?;
             if let Some(base) = merge_base(&repository, tips.base, self.wanted)? {
-                let base = (base, commit_tree(&repository, base)?);
-                return Ok((base, (self.wanted, commit_tree(&repository, self.wanted)?)));
+                let point = |commit| Ok(Point { commit, tree: commit_tree(&repository, commit)? });
+                return Ok((point(base)?, point(self.wanted)?));
             }
             if depth == ALL_HISTORY || !repository.is_shallow() {
                 let (base, head) = (self.base_ref.clone(), self.head.short().to_owned());
