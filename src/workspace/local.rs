@@ -1,7 +1,7 @@
 //! A change in any repository on this machine, without GitHub: two commits, or a commit and the work tree.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
@@ -37,10 +37,13 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
     let path = path.canonicalize().map_err(|_| Error::NoSuchPath { path: path.to_owned() })?;
     let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&path) };
     let repository = git::open_theirs(folder)?;
-    if head.is_none() && repository.workdir().is_none() {
+    // A git folder that does not say it is bare has a work tree only for those who come from there.
+    let inside_git = repository.path().canonicalize().is_ok_and(|git_dir| path.starts_with(git_dir));
+    let root = repository.workdir().filter(|_| !inside_git);
+    if head.is_none() && root.is_none() {
         return Err(Error::Bare { path });
     }
-    let within = within(&repository, &path)?;
+    let within = root.map_or_else(|| Ok(String::new()), |root| within(root, &path))?;
     let head_commit = match head {
         Some(revision) => resolve(&repository, revision)?,
         None => head_commit(&repository, &path)?,
@@ -77,13 +80,9 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
 }
 
 /// The path below the repository's root, `/`-separated; empty for the root itself.
-fn within(repository: &Repository, path: &Path) -> Result<String, Error> {
-    let Some(root) = repository.workdir() else { return Ok(String::new()) };
+fn within(root: &Path, path: &Path) -> Result<String, Error> {
     let root = root.canonicalize().at(root)?;
-    let inside: PathBuf = match path.strip_prefix(&root) {
-        Ok(inside) if !inside.starts_with(".git") => inside.to_owned(),
-        _ => return Err(Error::NotARepository { path: path.to_owned() }),
-    };
+    let inside = path.strip_prefix(&root).map_err(|_| Error::NotARepository { path: path.to_owned() })?;
     inside.to_str().map(str::to_owned).ok_or(Error::Unsupported("the path is not UTF-8"))
 }
 

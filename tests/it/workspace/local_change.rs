@@ -202,8 +202,13 @@ async fn what_cannot_be_reviewed_says_so_and_what_to_do() {
     git(bare.path(), &["clone", "-q", "--bare", dir.path().to_str().unwrap(), "."]);
     let error = local::change(bare.path(), None, None).await.unwrap_err();
     assert!(matches!(error, Error::Bare { .. }), "{error:?}");
-    let change = local::change(bare.path(), Some("main"), Some("feature/login")).await.unwrap();
-    assert_eq!(change.diff().await.unwrap().total_files, 0);
+    git(bare.path(), &["config", "--unset", "core.bare"]);
+    let error = local::change(bare.path(), None, None).await.unwrap_err();
+    assert!(matches!(error, Error::Bare { .. }), "{error:?}");
+    commit(dir.path(), &[("b", "b\n")]);
+    git(bare.path(), &["fetch", "-q", dir.path().to_str().unwrap(), "main:main"]);
+    let change = local::change(bare.path(), Some("feature/login"), Some("main")).await.unwrap();
+    assert_eq!(paths(&change.diff().await.unwrap()), ["b"]);
 }
 
 #[tokio::test]
