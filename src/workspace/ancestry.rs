@@ -6,6 +6,13 @@ use super::error::{Doing, Error};
 use super::git::header;
 use super::limits::size;
 
+/// A commit and its tree; or, as a head, the tree that a work tree makes above its commit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Point {
+    pub(super) commit: Oid,
+    pub(super) tree: Oid,
+}
+
 /// The tree of a commit that is really here; a commit's size is asked before it is read.
 pub(super) fn commit_tree(repository: &Repository, oid: Oid) -> Result<Oid, Error> {
     const COMMIT_BYTES: u64 = 1 << 20;

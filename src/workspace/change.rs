@@ -8,6 +8,7 @@ use git2::{ObjectType, Oid, Repository};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
+use super::ancestry::Point;
 use super::attributes::{Attributes, Rules};
 use super::diff::{self, Diff};
 use super::error::{Doing, Error};
@@ -71,24 +72,24 @@ pub(super) struct Inner {
 impl Change {
     pub(super) fn new(
         store: Store,
-        (base, base_tree): (Oid, Oid),
-        (head, head_tree): (Oid, Oid),
+        base: Point,
+        head: Point,
         work_tree: bool,
         within: String,
         limits: Limits,
     ) -> Result<Self, Error> {
         let inner = Inner {
             store,
-            base_tree,
-            head_tree,
+            base_tree: base.tree,
+            head_tree: head.tree,
             within,
             limits,
             idle: Mutex::default(),
             paths: OnceCell::new(),
             rules: Mutex::default(),
         };
-        let tree = git::sha(head_tree)?;
-        Ok(Self { base: git::sha(base)?, head: git::sha(head)?, work_tree, tree, inner: Arc::new(inner) })
+        let tree = git::sha(head.tree)?;
+        Ok(Self { base: git::sha(base.commit)?, head: git::sha(head.commit)?, work_tree, tree, inner: Arc::new(inner) })
     }
 
     /// The changed files with their hunks.

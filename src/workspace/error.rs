@@ -88,7 +88,7 @@ impl Error {
             // GitHub moves `refs/pull/N/head` some moments after it sends the event.
             | Self::HeadMoved { .. } => true,
             Self::Status { status, .. } => *status == 429 || *status == 408 || *status >= 500,
-            // A fresh token is minted before the next attempt.
+            // Unless the token was old: who mints tokens may try once more with a new one.
             Self::Unauthorized { .. }
             | Self::Address { .. }
             | Self::RepositoryGone { .. }

@@ -67,10 +67,9 @@ pub(super) fn size(bytes: u64) -> String {
     for (unit, name) in UNITS {
         if bytes >= unit {
             let tenths = bytes.saturating_mul(10) / unit;
-            return if tenths % 10 == 0 {
-                format!("{} {name}", tenths / 10)
-            } else {
-                format!("{}.{} {name}", tenths / 10, tenths % 10)
+            return match (tenths / 10, tenths % 10) {
+                (whole, 0) => format!("{whole} {name}"),
+                (whole, tenth) => format!("{whole}.{tenth} {name}"),
             };
         }
     }

@@ -1,11 +1,11 @@
 //! A change in any repository on this machine, without GitHub: two commits, or a commit and the work tree.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
-use super::ancestry::{commit_tree, merge_base};
+use super::ancestry::{Point, commit_tree, merge_base};
 use super::change::{Change, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
@@ -37,10 +37,13 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
     let path = path.canonicalize().map_err(|_| Error::NoSuchPath { path: path.to_owned() })?;
     let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&path) };
     let repository = git::open_theirs(folder)?;
-    if head.is_none() && repository.workdir().is_none() {
+    // A git folder that does not say it is bare has a work tree only for those who come from there.
+    let inside_git = repository.path().canonicalize().is_ok_and(|git_dir| path.starts_with(git_dir));
+    let root = repository.workdir().filter(|_| !inside_git);
+    if head.is_none() && root.is_none() {
         return Err(Error::Bare { path });
     }
-    let within = within(&repository, &path)?;
+    let within = root.map_or_else(|| Ok(String::new()), |root| within(root, &path))?;
     let head_commit = match head {
         Some(revision) => resolve(&repository, revision)?,
         None => head_commit(&repository, &path)?,
@@ -66,17 +69,20 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
     };
     let store =
         Store { git_dir, borrowed: git::object_dirs(&repository), _scratch: Some(scratch), unread, mirror: None };
-    Change::new(store, (merge_base, base_tree), (head_commit, head_tree), head.is_none(), within, limits)
+    Change::new(
+        store,
+        Point { commit: merge_base, tree: base_tree },
+        Point { commit: head_commit, tree: head_tree },
+        head.is_none(),
+        within,
+        limits,
+    )
 }
 
 /// The path below the repository's root, `/`-separated; empty for the root itself.
-fn within(repository: &Repository, path: &Path) -> Result<String, Error> {
-    let Some(root) = repository.workdir() else { return Ok(String::new()) };
+fn within(root: &Path, path: &Path) -> Result<String, Error> {
     let root = root.canonicalize().at(root)?;
-    let inside: PathBuf = match path.strip_prefix(&root) {
-        Ok(inside) if !inside.starts_with(".git") => inside.to_owned(),
-        _ => return Err(Error::NotARepository { path: path.to_owned() }),
-    };
+    let inside = path.strip_prefix(&root).map_err(|_| Error::NotARepository { path: path.to_owned() })?;
     inside.to_str().map(str::to_owned).ok_or(Error::Unsupported("the path is not UTF-8"))
 }
 
@@ -127,7 +133,7 @@ fn nearest(repository: &Repository, revision: &str) -> Vec<String> {
         .filter_map(|name| {
             let distance = distance(&name, revision);
             let contained = !revision.is_empty() && (name.contains(revision) || revision.contains(&name));
-            (contained || distance <= (revision.len() / 3).max(1)).then_some((distance, name))
+            (contained || distance <= (revision.len() / 2).clamp(1, 3)).then_some((distance, name))
         })
         .collect();
     near.sort();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use git2::{AutotagOption, Direction, ErrorClass, FetchOptions, Oid, RemoteCallbacks, Repository};
 use tokio_util::sync::CancellationToken;
 
-use super::ancestry::{commit_tree, merge_base};
+use super::ancestry::{Point, commit_tree, merge_base};
 use super::change::{Change, Store};
 use super::error::{AtPath, Doing, Error};
 use super::git::{self, blocking};
@@ -22,6 +22,8 @@ use crate::stdx::hash;
 const ALL_HISTORY: i32 = i32::MAX;
 /// Beyond this depth the rest is asked for at once.
 const DEEPEST_STEP: i32 = 50_000;
+/// How the name of a mirror begins that is being removed.
+const GONE: &str = ".gone-";
 
 /// Where a repository is fetched from.
 #[derive(Debug, Clone)]
@@ -55,6 +57,12 @@ impl Mirrors {
     pub fn new(root: PathBuf, limits: Limits) -> Result<Self, Error> {
         git::tame()?;
         fs::create_dir_all(&root).at(&root)?;
+        for left in fs::read_dir(&root).at(&root)?.flatten() {
+            if left.file_name().to_string_lossy().starts_with(GONE) {
+                // Left by a killed process, or being removed by a living one just now.
+                let _ = fs::remove_dir_all(left.path());
+            }
+        }
         let client = transport::client(&limits)?;
         Ok(Self { root, limits, client, slots: Mutex::default() })
     }
@@ -130,7 +138,8 @@ impl Mirrors {
 #[derive(Debug)]
 struct Place {
     root: PathBuf,
-    mirror: PathBuf,
+    /// Named by the repository's id; holds one mirror.
+    folder: PathBuf,
     lock: PathBuf,
     /// Exists when a reader found the mirror damaged.
     damaged: PathBuf,
@@ -140,7 +149,7 @@ impl Place {
     fn new(root: &Path, repository: RepositoryId) -> Self {
         Self {
             root: root.to_owned(),
-            mirror: root.join(repository.to_string()),
+            folder: root.join(repository.to_string()),
             lock: root.join(format!("{repository}.lock")),
             damaged: root.join(format!("{repository}.damaged")),
         }
@@ -166,47 +175,67 @@ impl Place {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).at(&self.damaged),
             _ => {}
         }
-        if fs::symlink_metadata(&self.mirror).is_err() {
+        if fs::symlink_metadata(&self.folder).is_err() {
             return Ok(());
         }
-        let trash = tempfile::Builder::new().prefix(".gone-").tempdir_in(&self.root).at(&self.root)?;
-        fs::rename(&self.mirror, trash.path().join("mirror")).at(&self.mirror)?;
-        trash.close().at(&self.root)
+        let trash = tempfile::Builder::new().prefix(GONE).tempdir_in(&self.root).at(&self.root)?;
+        fs::rename(&self.folder, trash.path().join("mirror")).at(&self.folder)?;
+        match trash.close() {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&self.root),
+            _ => Ok(()),
+        }
     }
 
-    /// Removes what a killed process left. Only with the lock held: then no living one owns it.
-    fn tidy(&self) -> Result<(), Error> {
-        let mut folders = vec![self.mirror.clone()];
-        while let Some(folder) = folders.pop() {
-            for item in fs::read_dir(&folder).at(&folder)? {
-                let item = item.at(&folder)?;
-                let path = item.path();
-                let kind = item.file_type().at(&path)?;
-                let name = item.file_name().to_string_lossy().into_owned();
-                if kind.is_dir() {
-                    folders.push(path);
-                } else if name.ends_with(".lock") || (folder.ends_with("objects/pack") && !name.starts_with("pack-")) {
-                    fs::remove_file(&path).at(&path)?;
-                }
+    /// An empty mirror, under a name that was never used: libgit2 keeps packs open by their path, damaged ones too.
+    fn fresh(&self) -> Result<PathBuf, Error> {
+        self.wipe()?;
+        fs::create_dir_all(&self.folder).at(&self.folder)?;
+        let mirror = self.folder.join(format!("{}.git", uuid::Uuid::now_v7().simple()));
+        git::init_own(&mirror)?;
+        Ok(mirror)
+    }
+
+    /// The mirror, if it is the only one and sound.
+    fn kept(&self) -> Option<PathBuf> {
+        let items: Vec<_> = fs::read_dir(&self.folder).ok()?.flatten().collect();
+        let [only] = items.as_slice() else { return None };
+        let mirror = only.path();
+        let sound = !self.damaged.exists() && tidy(&mirror).is_ok() && is_sound(&mirror);
+        sound.then_some(mirror)
+    }
+}
+
+/// Removes what a killed process left. Only with the lock held: then no living one owns it.
+fn tidy(mirror: &Path) -> Result<(), Error> {
+    let mut folders = vec![mirror.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for item in fs::read_dir(&folder).at(&folder)? {
+            let item = item.at(&folder)?;
+            let path = item.path();
+            let kind = item.file_type().at(&path)?;
+            let name = item.file_name().to_string_lossy().into_owned();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".lock") || (folder.ends_with("objects/pack") && !name.starts_with("pack-")) {
+                fs::remove_file(&path).at(&path)?;
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Whether the mirror has grown past its limits; libgit2 cannot repack, so it is fetched anew.
-    fn overgrown(&self, limits: &Limits) -> bool {
-        let packs = self.mirror.join("objects/pack");
-        let files: Vec<_> = fs::read_dir(packs).into_iter().flatten().flatten().collect();
-        let bytes: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum();
-        let count = files.iter().filter(|file| file.path().extension().is_some_and(|e| e == "pack")).count();
-        count > limits.mirror_packs || bytes > limits.mirror_bytes
-    }
+/// A mirror is never told to look for objects elsewhere; one that is was tampered with.
+fn is_sound(mirror: &Path) -> bool {
+    let told = |file: &str| fs::symlink_metadata(mirror.join("objects/info").join(file)).is_ok();
+    !told("alternates") && !told("http-alternates") && git::open_own(mirror).is_ok()
+}
 
-    /// A mirror is never told to look for objects elsewhere; one that is was tampered with.
-    fn sound(&self) -> bool {
-        let told = |file: &str| fs::symlink_metadata(self.mirror.join("objects/info").join(file)).is_ok();
-        !told("alternates") && !told("http-alternates") && git::open_own(&self.mirror).is_ok()
-    }
+/// Whether the mirror has grown past its limits; libgit2 cannot repack, so it is fetched anew.
+fn is_overgrown(mirror: &Path, limits: &Limits) -> bool {
+    let files: Vec<_> = fs::read_dir(mirror.join("objects/pack")).into_iter().flatten().flatten().collect();
+    let bytes: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum();
+    let count = files.iter().filter(|file| file.path().extension().is_some_and(|e| e == "pack")).count();
+    count > limits.mirror_packs || bytes > limits.mirror_bytes
 }
 
 /// One `pull` at work, on a blocking thread.
@@ -233,22 +262,21 @@ struct Tips {
 impl Pull {
     fn run(self) -> Result<Change, Error> {
         let lock = self.place.lock(|| self.session.may_go_on(0));
-        let _lock = match lock {
-            Err(Error::Interrupted) => return Err(self.session.explain("waiting", git2::Error::from_str("stopped"))),
-            other => other?,
-        };
-        let kept = self.keep_or_remove()?;
-        let (base, head) = match self.bring() {
-            Err(error) if kept && error.blames_the_disk() => {
-                tracing::warn!(repository = %self.place.mirror.display(), error = %error, "the mirror is damaged: fetching it anew");
-                self.place.wipe()?;
-                git::init_own(&self.place.mirror)?;
-                self.bring()?
+        let _lock = lock.map_err(|error| self.session.failure().unwrap_or(error))?;
+        let quiet = self.quiet;
+        let kept = self.place.kept().filter(|mirror| !(quiet && is_overgrown(mirror, &self.limits)));
+        let was_kept = kept.is_some();
+        let mut mirror = kept.map_or_else(|| self.place.fresh(), Ok)?;
+        let (base, head) = match self.bring(&mirror) {
+            Err(error) if was_kept && error.blames_the_disk() => {
+                tracing::warn!(mirror = %mirror.display(), error = %error, "the mirror is damaged: fetching it anew");
+                mirror = self.place.fresh()?;
+                self.bring(&mirror)?
             }
             other => other?,
         };
         let store = Store {
-            git_dir: self.place.mirror.clone(),
+            git_dir: mirror,
             borrowed: Vec::new(),
             _scratch: None,
             unread: HashMap::new(),
@@ -257,30 +285,16 @@ impl Pull {
         Change::new(store, base, head, false, String::new(), self.limits)
     }
 
-    /// Leaves a sound mirror in place or makes an empty one; says whether it was kept.
-    fn keep_or_remove(&self) -> Result<bool, Error> {
-        let place = &self.place;
-        if fs::symlink_metadata(&place.mirror).is_ok() {
-            let damaged = place.damaged.exists() || place.tidy().is_err() || !place.sound();
-            if !damaged && !(self.quiet && place.overgrown(&self.limits)) {
-                return Ok(true);
-            }
-        }
-        place.wipe()?;
-        git::init_own(&place.mirror)?;
-        Ok(false)
-    }
-
     /// Fetches until a merge base is there. Gives commit and tree of both sides.
-    fn bring(&self) -> Result<((Oid, Oid), (Oid, Oid)), Error> {
+    fn bring(&self, mirror: &Path) -> Result<(Point, Point), Error> {
         let mut depth = self.limits.first_depth;
         loop {
             // Opened anew each time: a fetch changes where history ends, and libgit2 remembers.
-            let tips = self.fetch(depth)?;
-            let repository = git::open_own(&self.place.mirror)?;
+            let tips = self.fetch(mirror, depth)?;
+            let repository = git::open_own(mirror)?;
             if let Some(base) = merge_base(&repository, tips.base, self.wanted)? {
-                let base = (base, commit_tree(&repository, base)?);
-                return Ok((base, (self.wanted, commit_tree(&repository, self.wanted)?)));
+                let point = |commit| Ok(Point { commit, tree: commit_tree(&repository, commit)? });
+                return Ok((point(base)?, point(self.wanted)?));
             }
             if depth == ALL_HISTORY || !repository.is_shallow() {
                 let (base, head) = (self.base_ref.clone(), self.head.short().to_owned());
@@ -291,8 +305,8 @@ impl Pull {
     }
 
     /// One conversation with the server: its refs, then what is missing here.
-    fn fetch(&self, depth: i32) -> Result<Tips, Error> {
-        let repository = git::open_own(&self.place.mirror)?;
+    fn fetch(&self, mirror: &Path, depth: i32) -> Result<Tips, Error> {
+        let repository = git::open_own(mirror)?;
         let _entered = self.session.enter();
         let mut remote = repository.remote_anonymous(ADDRESS).doing("preparing the fetch")?;
         let tips = {

@@ -106,13 +106,17 @@ impl Session {
 
     /// What this side of libgit2 knows about a failed call; else libgit2's own word, which is about the protocol or about the disk.
     pub(super) fn explain(&self, doing: &'static str, source: git2::Error) -> Error {
-        if let Some(known) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(known) = self.failure() {
             return known;
         }
         if source.class() == git2::ErrorClass::Net {
             return Error::Protocol { origin: self.origin.clone(), why: source.message().to_owned() };
         }
         Error::Git { doing, source }
+    }
+
+    pub(super) fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Asked by libgit2's progress callback: may it go on?

@@ -50,7 +50,10 @@ impl Bench {
     }
 
     fn mirror(&self) -> PathBuf {
-        self.root().join("7")
+        let mut found = fs::read_dir(self.root().join("7")).unwrap();
+        let only = found.next().unwrap().unwrap().path();
+        assert!(found.next().is_none());
+        only
     }
 
     fn commit(&self, files: &[(&str, &str)]) -> Sha {
