@@ -10,7 +10,7 @@ use super::{Context, Error};
 use crate::analysis::{self, Engine, Scan};
 use crate::artifact::FilePlan;
 use crate::domain::{FileDiff, Finding, RuleId};
-use crate::workspace::Side;
+use crate::workspace::{self, Side};
 
 /// Files read at the same time; each is parsed on a blocking thread.
 const AT_ONCE: usize = 4;
@@ -73,9 +73,17 @@ async fn read_one(cx: &Context, path: &str, old_path: Option<&str>) -> Result<Re
     };
     let mut scan = scan(&cx.engine, path, &text).await?;
     if is_markdown(path) {
-        let paths = cx.change.new_paths().await?;
-        scan.findings.extend(analysis::links::broken_links(path, &text, &|target| paths.contains(target)));
-        scan.not_read = None;
+        match cx.change.new_paths().await {
+            Ok(paths) => {
+                let links = analysis::links::broken_links(path, &text, &|target| paths.contains(target));
+                scan.findings.extend(links);
+                scan.not_read = None;
+            }
+            Err(workspace::Error::TooLarge { .. }) => {
+                scan.not_read = Some("the repository has too many files to check links against".into());
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     scan.findings.retain(|finding| !cx.facts.settings.disable.contains(&finding.rule.0));
     let Some(diff) = cx.facts.files.iter().find(|file| file.path == path) else {

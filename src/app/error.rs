@@ -33,6 +33,8 @@ impl Error {
         match self {
             Self::Github(e) => e.class(),
             Self::Publish(e) => e.class(),
+            // A token may have been revoked since it was made; the next attempt asks for another.
+            Self::Workspace(workspace::Error::Unauthorized { .. }) => Class::Retry,
             Self::Workspace(e) if e.is_transient() => Class::Retry,
             Self::Store(e) => e.class(),
             Self::Overtaken(_) => Class::Cancelled,

@@ -77,7 +77,8 @@ fn step_key(cx: &Context, role: &str, version: &str, input: &serde_json::Value) 
         version,
         cx.engine.digest(),
         cx.facts.base.as_str(),
-        cx.facts.head.as_str(),
+        // A work tree has no commit of its own, but it has a tree.
+        cx.change.tree.as_str(),
         &input.to_string(),
     ])
 }
