@@ -13,7 +13,7 @@ use regex::Regex;
 use super::flow::Flow;
 use super::lines::Lines;
 use super::rule::{Compiled, Rule};
-use super::{Error, Language, fix, language, rule, secrets, skip};
+use super::{Error, Language, fix, language, links, rule, secrets, skip};
 use crate::domain::{Category, Finding, Fingerprint, RuleId, Severity};
 
 pub(super) type Tree = AstGrep<StrDoc<SupportLang>>;
@@ -59,6 +59,7 @@ pub struct Scan {
 }
 
 /// The rules of one language, by the kind of node that they can match.
+#[derive(Default)]
 struct Dispatch {
     rules: Vec<Compiled>,
     by_kind: Vec<Vec<usize>>,
@@ -88,12 +89,13 @@ impl Engine {
         Ok(Arc::clone(ENGINE.get_or_init(|| engine)))
     }
 
-    pub(super) fn new(rules: Vec<Rule>, compiled: Vec<(Language, Compiled)>) -> Self {
+    pub(super) fn new(rules: Vec<Rule>, compiled: Vec<Compiled>) -> Self {
         let mut infos: Vec<_> = rules.iter().map(RuleInfo::from).collect();
         infos.extend(secrets::rules());
+        infos.push(links::info());
         let mut languages: HashMap<Language, Dispatch> = HashMap::new();
-        for (language, compiled) in compiled {
-            languages.entry(language).or_default().add(compiled);
+        for compiled in compiled {
+            languages.entry(compiled.language).or_default().add(compiled);
         }
         Self { rules, infos, languages }
     }
@@ -181,12 +183,6 @@ impl Dispatch {
             }
         }
         self.rules.push(compiled);
-    }
-}
-
-impl Default for Dispatch {
-    fn default() -> Self {
-        Self { rules: Vec::new(), by_kind: Vec::new() }
     }
 }
 

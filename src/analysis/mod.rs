@@ -10,11 +10,14 @@ mod lines;
 mod skip;
 
 pub mod fix;
+pub mod links;
 pub mod rule;
+pub mod sarif;
 pub mod secrets;
 
 pub use engine::{Engine, RuleInfo, Scan};
 pub use language::Language;
+pub use rule::{Rule, Snippet};
 pub use skip::skip_reason;
 
 /// Why the rules could not be made ready. All of it is about the rule files compiled into the program.

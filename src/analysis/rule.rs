@@ -53,6 +53,7 @@ pub struct Snippet {
 pub(super) struct Compiled {
     /// Index of its [`Rule`] in the engine.
     pub(super) rule: usize,
+    pub(super) language: Language,
     pub(super) config: RuleConfig<SupportLang>,
     pub(super) dynamic: Vec<String>,
     pub(super) built: Vec<String>,
@@ -140,7 +141,7 @@ enum LanguageWire {
 }
 
 /// Reads and compiles every rule file of the program, ordered by category and id.
-pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<(Language, Compiled)>), Error> {
+pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<Compiled>), Error> {
     let mut names: Vec<_> = Files::iter().collect();
     names.sort();
     let mut rules = Vec::with_capacity(names.len());
@@ -156,7 +157,7 @@ pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<(Language, Compiled)>), 
 }
 
 /// Reads one rule file. `name` is its path below `rules/`, `index` its place in the engine.
-pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<(Language, Compiled)>), Error> {
+pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<Compiled>), Error> {
     let wire: RuleWire = ast_grep_config::from_str(text)
         .map_err(|source| Error::Parse { file: name.to_owned(), source: Box::new(source) })?;
     let value = |key, reason: String| Error::Value { file: name.to_owned(), key, reason };
@@ -176,7 +177,7 @@ pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<(
     for body in wire.languages {
         for language in body.language.expand() {
             languages.push(language);
-            compiled.push((language, compile(name, &wire.id, index, language, &body)?));
+            compiled.push(compile(name, &wire.id, index, language, &body)?);
         }
     }
     let rule = Rule {
@@ -237,6 +238,7 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
         |key, text: &Option<String>| text.as_deref().map(Regex::new).transpose().map_err(|e| value(key, e.to_string()));
     Ok(Compiled {
         rule,
+        language,
         dynamic: body.dynamic.clone(),
         built: body.built.clone(),
         built_text: regex("built_text", &body.built_text)?,
