@@ -72,6 +72,11 @@ pub struct Options {
     pub webhook_secret: String,
     /// Refuses writes of the App that follow each other closer than this.
     pub min_write_pace: Option<Duration>,
+    /// The primary rate limit, 5,000 requests an hour on GitHub.
+    pub requests_an_hour: u64,
+    /// An App key of this box's own. Otherwise the boxes of one process share one, made at the first start: making one takes
+    /// a third of a second, and tests start many boxes.
+    pub fresh_key: bool,
     pub clock: Clock,
 }
 
@@ -83,6 +88,8 @@ impl Options {
             webhook_url: None,
             webhook_secret: webhook_secret.into(),
             min_write_pace: None,
+            requests_an_hour: 5000,
+            fresh_key: false,
             clock: Clock::system(),
         }
     }
@@ -148,8 +155,8 @@ impl GitHubBox {
         let root = tempfile::Builder::new().prefix("octoswarm-box-").tempdir()?;
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
         let web = format!("http://{}", listener.local_addr()?);
-        let keys = KeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Key)?;
-        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&keys).map_err(|_| Error::Key)?;
+        let fresh = options.fresh_key;
+        let key = tokio::task::spawn_blocking(move || AppKey::get(fresh)).await.map_err(|_| Error::Key)??;
         let (outbox, inbox) = mpsc::unbounded_channel();
         let world = World::new(Beginning {
             clock: options.clock,
@@ -157,6 +164,7 @@ impl GitHubBox {
             root: PathBuf::from(root.path()),
             manifest: options.manifest,
             account: options.account,
+            hourly: options.requests_an_hour,
             webhook_url: options.webhook_url,
             outbox,
         });
@@ -167,8 +175,8 @@ impl GitHubBox {
             webhook_secret: options.webhook_secret,
             min_write_pace: options.min_write_pace,
             control_token: uuid::Uuid::new_v4().simple().to_string(),
-            private_key_pem: pem(pkcs8.as_ref()),
-            decoding_key: jsonwebtoken::DecodingKey::from_rsa_der(keys.public_key().as_ref()),
+            private_key_pem: pem(&key.pkcs8),
+            decoding_key: jsonwebtoken::DecodingKey::from_rsa_der(&key.public),
             stop: CancellationToken::new(),
             withheld: watch::Sender::new(0),
             awaited: Mutex::new(0),
@@ -286,6 +294,34 @@ impl GitHubBox {
 impl Drop for GitHubBox {
     fn drop(&mut self) {
         self.shared.stop.cancel();
+    }
+}
+
+/// The App's RSA key, as DER.
+#[derive(Clone)]
+struct AppKey {
+    pkcs8: Vec<u8>,
+    public: Vec<u8>,
+}
+
+static SHARED_KEY: Mutex<Option<AppKey>> = Mutex::new(None);
+
+impl AppKey {
+    fn get(fresh: bool) -> Result<Self, Error> {
+        if fresh {
+            return Self::generate();
+        }
+        let mut shared = SHARED_KEY.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*shared {
+            Some(key) => Ok(key.clone()),
+            None => Ok(shared.insert(Self::generate()?).clone()),
+        }
+    }
+
+    fn generate() -> Result<Self, Error> {
+        let keys = KeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Key)?;
+        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&keys).map_err(|_| Error::Key)?;
+        Ok(Self { pkcs8: pkcs8.as_ref().to_vec(), public: keys.public_key().as_ref().to_vec() })
     }
 }
 

@@ -315,6 +315,18 @@ impl People {
         world.emit_installation("installation", "unsuspend", by, serde_json::json!({}));
     }
 
+    /// Installs the App, for the first time or again, on the box's account.
+    pub async fn install(&self, by: &str) {
+        let mut world = self.shared.world();
+        world.uninstalled = false;
+        let seen: Vec<_> = world.repos.values().filter(|r| world.covers(r.id)).collect();
+        let short: Vec<_> = seen
+            .into_iter()
+            .map(|r| serde_json::json!({"id": r.id, "name": r.name, "full_name": r.full_name(), "private": r.private}))
+            .collect();
+        world.emit_installation("installation", "created", by, serde_json::json!({"repositories": short}));
+    }
+
     pub async fn uninstall(&self, by: &str) {
         let mut world = self.shared.world();
         world.emit_installation("installation", "deleted", by, serde_json::json!({"repositories": []}));

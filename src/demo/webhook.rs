@@ -48,7 +48,12 @@ pub(super) async fn run(shared: Arc<Shared>, mut inbox: mpsc::UnboundedReceiver<
             return;
         }
     };
-    while let Some(outgoing) = inbox.recv().await {
+    loop {
+        let next = tokio::select! {
+            next = inbox.recv() => next,
+            () = shared.stop.cancelled() => return,
+        };
+        let Some(outgoing) = next else { return };
         let sent = tokio::select! {
             sent = send(&shared, &client, outgoing) => sent,
             () = shared.stop.cancelled() => return,

@@ -158,8 +158,8 @@ pub fn redeliver(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
 
 pub fn rate_limit(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
     let left = world.requests_left;
-    let reset = world.now() / 1000 + 3600;
-    let rate = json!({"limit": 5000, "used": 5000 - left, "remaining": left, "reset": reset});
+    let reset = world.resets_at() / 1000;
+    let rate = json!({"limit": world.hourly, "used": world.hourly - left, "remaining": left, "reset": reset});
     Reply::ok(json!({
         "resources": {"core": rate, "search": {"limit": 30, "used": 0, "remaining": 30, "reset": reset}, "graphql": rate},
         "rate": rate,

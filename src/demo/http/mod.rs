@@ -41,8 +41,10 @@ pub struct Ctx {
 pub struct Reply {
     pub status: u16,
     pub body: Option<Value>,
-    pub headers: Vec<(String, String)>,
+    pub headers: Headers,
 }
+
+type Headers = Vec<(String, String)>;
 
 impl Reply {
     pub fn ok(body: Value) -> Result<Self, Refusal> {
@@ -106,7 +108,7 @@ impl Ctx {
         Ok(Reply { status: 200, body: Some(body), headers })
     }
 
-    fn slice(&self, world: &World, items: Vec<Value>) -> Result<(Vec<Value>, Vec<(String, String)>), Refusal> {
+    fn slice(&self, world: &World, items: Vec<Value>) -> Result<(Vec<Value>, Headers), Refusal> {
         let (size, page) = (self.per_page()?, self.count("page", 1)?);
         let last = items.len().div_ceil(size).max(1);
         let mut links = Vec::new();
@@ -186,7 +188,7 @@ pub async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Respo
     if let Some(rest) = path.strip_prefix("/_box/") {
         return control::serve(&shared, parts.method.as_str(), rest, &parts.headers, &body).await;
     }
-    if path.contains(".git/") {
+    if path.contains(".git/") && !path.starts_with("/api/") {
         return git::serve(&shared, parts.method.as_str(), &path, &query, &parts.headers, body).await;
     }
     if path == "/api/graphql" {
@@ -304,7 +306,6 @@ impl Shared {
         } else {
             self.decide(&mut world, method, path, &query, headers, &actor, body.clone(), broken)
         };
-        world.requests_left = world.requests_left.saturating_sub(1);
         let refused = result.as_ref().err().map(Refusal::text);
         let mut reply = match result {
             Ok(reply) => reply,
@@ -314,13 +315,13 @@ impl Shared {
         let (method, path) = (method.to_owned(), path.to_owned());
         let (status, at) = (reply.status, world.now());
         world.calls.push(Call { method, path, query, body, status, refused, auth, at, fault });
-        let used = 5000 - world.requests_left.min(5000);
-        let reset = at / 1000 + 3600;
+        let used = world.hourly - world.requests_left;
+        let reset = world.resets_at() / 1000;
         for (name, value) in [
             ("content-type", "application/json; charset=utf-8".to_owned()),
             ("x-github-request-id", format!("B0X0:{:08X}", world.calls.len())),
             ("x-github-media-type", "github.v3; format=json".to_owned()),
-            ("x-ratelimit-limit", "5000".to_owned()),
+            ("x-ratelimit-limit", world.hourly.to_string()),
             ("x-ratelimit-remaining", world.requests_left.to_string()),
             ("x-ratelimit-used", used.to_string()),
             ("x-ratelimit-reset", reset.to_string()),
@@ -352,6 +353,9 @@ impl Shared {
             ));
         }
         let actor = actor.clone()?;
+        if path != "/rate_limit" {
+            world.spend()?;
+        }
         if let Some(version) = headers.get("x-github-api-version")
             && !["2022-11-28", "2026-03-10"].iter().any(|known| version == known)
         {

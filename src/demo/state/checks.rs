@@ -32,8 +32,6 @@ pub struct OutputChange {
     pub text: Option<String>,
     #[serde(default)]
     pub annotations: Vec<AnnotationChange>,
-    #[serde(default)]
-    pub images: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -138,7 +136,8 @@ impl World {
         let extra = json!({"check_run": shape::check_run(self, repo, id)?});
         if action == "rerequested" {
             // GitHub sends these to the App that owns the run, whether it subscribed or not.
-            if self.covers(repo) && self.app_permissions().get("checks") >= Some(&Level::Write) {
+            let ours = self.check(repo, id)?.app_id == self.app_id;
+            if ours && self.covers(repo) && self.app_permissions().get("checks") >= Some(&Level::Write) {
                 self.emit_always("check_run", Some(action), Some(repo), sender, extra);
             }
         } else {

@@ -44,7 +44,11 @@ pub struct World {
     pub deliveries: Vec<Delivery>,
     pub calls: Vec<Call>,
     pub faults: Vec<Fault>,
+    /// The primary rate limit.
+    pub hourly: u64,
     pub requests_left: u64,
+    /// When the hour of the primary rate limit began.
+    pub hour_began: Millis,
     pub last_write: Option<tokio::time::Instant>,
     pub webhook_url: Option<String>,
     pub outbox: mpsc::UnboundedSender<Outgoing>,
@@ -59,6 +63,7 @@ pub struct Beginning {
     pub root: PathBuf,
     pub manifest: AppManifest,
     pub account: String,
+    pub hourly: u64,
     pub webhook_url: Option<String>,
     pub outbox: mpsc::UnboundedSender<Outgoing>,
 }
@@ -68,6 +73,7 @@ impl World {
         let slug = start.manifest.name.to_lowercase().replace(' ', "-");
         let mut world = Self {
             created_at: start.clock.now(),
+            hour_began: start.clock.now(),
             clock: start.clock,
             web: start.web,
             root: start.root,
@@ -84,7 +90,8 @@ impl World {
             deliveries: Vec::new(),
             calls: Vec::new(),
             faults: Vec::new(),
-            requests_left: 5000,
+            hourly: start.hourly,
+            requests_left: start.hourly,
             last_write: None,
             webhook_url: start.webhook_url,
             outbox: start.outbox,
@@ -106,6 +113,21 @@ impl World {
     pub fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
+    }
+
+    /// Counts one request against the hour; refuses it when the hour is used up.
+    pub fn spend(&mut self) -> Result<(), Refusal> {
+        if self.now() >= self.resets_at() {
+            self.hour_began = self.now();
+            self.requests_left = self.hourly;
+        }
+        let message = "API rate limit exceeded for installation.";
+        self.requests_left = self.requests_left.checked_sub(1).ok_or_else(|| Refusal::new(403, message))?;
+        Ok(())
+    }
+
+    pub fn resets_at(&self) -> Millis {
+        self.hour_began + 3_600_000
     }
 
     pub fn bot(&self) -> String {

@@ -96,6 +96,10 @@ impl World {
         let now = self.now();
         let pull = self.pull(repo, number)?;
         repo::set_ref(&git, &format!("refs/pull/{number}/head"), &pull.head_sha)?;
+        if let Ok(mut brought) = git.find_reference("refs/box/incoming") {
+            // It has done its work: what it brought hangs on the pull request's ref now.
+            brought.delete()?;
+        }
         let merge = repo::test_merge(&git, &pull.base_sha, &pull.head_sha, now)?;
         if let Some(sha) = &merge {
             repo::set_ref(&git, &format!("refs/pull/{number}/merge"), sha)?;

@@ -85,7 +85,7 @@ impl World {
         let commit = self.review_commit(repo, &pull, new.commit_id.as_deref())?;
         let files = self.changes(repo, &pull, &commit)?;
         let placed = Self::prove(&files, &new.comments)?;
-        let (id, now) = (self.id(), self.now());
+        let (id, now, blank) = (self.id(), self.now(), body.trim().is_empty());
         let review = Review {
             id,
             pull: number,
@@ -96,7 +96,8 @@ impl World {
             submitted_at: now,
             updated_at: now,
             former_bodies: Vec::new(),
-            read: author != self.bot(),
+            // Without a text of its own there is nothing to read in it.
+            read: author != self.bot() || blank,
             minimized: None,
         };
         self.repo_mut(repo)?.reviews.insert(id, review);
@@ -227,6 +228,7 @@ impl World {
         }
         body.clone_into(&mut found.body);
         found.updated_at = now;
+        found.read = false;
         self.review_comment_event(repo, id, "edited", author)
     }
 
