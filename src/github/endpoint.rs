@@ -71,6 +71,7 @@ endpoints! {
     GET_APP = App Reads GET "/app" [];
     MINT_TOKEN = App Reads POST "/app/installations/{}/access_tokens" [];
     GET_PULL = Read Reads GET "/repos/{}/{}/pulls/{}" [PullRequests: Read];
+    LIST_FILES = Read Reads GET "/repos/{}/{}/pulls/{}/files" [PullRequests: Read];
     LIST_REVIEWS = Read Reads GET "/repos/{}/{}/pulls/{}/reviews" [PullRequests: Read];
     CREATE_REVIEW = Write Writes POST "/repos/{}/{}/pulls/{}/reviews" [PullRequests: Write];
     UPDATE_REVIEW = Write Writes PUT "/repos/{}/{}/pulls/{}/reviews/{}" [PullRequests: Write];

@@ -31,7 +31,7 @@ pub use content::CONTENT_CAP;
 pub use endpoint::{Access, ENDPOINTS, Effect, Endpoint, Level, Permission, needed_permissions};
 pub use error::Error;
 pub use payload::Parsed;
-pub use pull::{Pull, PullState};
+pub use pull::{Pull, PullFile, PullState};
 pub use redact::redact;
 pub use review::{NewComment, NewReview, Review, Side, User};
 pub use thread::{DOCUMENTS, Thread, ThreadComment};

@@ -257,6 +257,8 @@ fn each_field_dropped_or_nulled_either_does_not_matter_or_is_named() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn a_retyped_field_never_panics(
         which in any::<proptest::sample::Index>(),

@@ -1,0 +1,229 @@
+//! The check run: begun before the work, concluded after it.
+
+use serde_json::json;
+
+use super::guard::Guard;
+use super::render::{self, Place, Summary};
+use super::{Error, Published, Publisher};
+use crate::artifact::ReviewIntent;
+use crate::domain::{Finding, OnUnreviewed, Outcome, ReviewTarget, RunId};
+use crate::github::{
+    ANNOTATIONS_PER_REQUEST, Annotation, AppInfo, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus, Conclusion,
+    NewCheckRun, Output, Repo,
+};
+use crate::stdx::hash;
+use crate::store::EffectState;
+
+/// The check's name: what a branch rule requires.
+pub const CHECK_NAME: &str = "octoswarm";
+/// More annotations than this help nobody; the check's text lists all findings.
+const ANNOTATIONS: usize = 500;
+
+impl Publisher {
+    /// Makes sure that the head has our check run, in progress.
+    ///
+    /// # Errors
+    /// `Superseded` when the pull request moved on; else GitHub's or the ledger's.
+    pub async fn begin(
+        &self,
+        repo: &Repo,
+        app: &AppInfo,
+        target: &ReviewTarget,
+        run: RunId,
+    ) -> Result<CheckRunId, Error> {
+        let key = format!("check/{}", target.key());
+        let row = self.ledger.intend(&key, run, "check", &json!({ "external_id": target.key() })).await?;
+        self.ledger.settled(&row).await;
+        if let Some(found) = self.own_check(repo, app, target).await? {
+            self.ledger.proved(&key, &json!({ "check_run": found.id })).await?;
+            if found.status == CheckStatus::Completed && target.forced {
+                Guard::new(repo, target).check().await?;
+                let update = CheckRunUpdate { status: CheckStatus::InProgress, conclusion: None, output: None };
+                repo.update_check_run(found.id, &update).await?;
+            }
+            return Ok(found.id);
+        }
+        Guard::new(repo, target).check().await?;
+        if row.state != EffectState::Proved {
+            self.ledger.sent(&key).await?;
+        }
+        let new = NewCheckRun {
+            name: CHECK_NAME.to_owned(),
+            head_sha: target.head.clone(),
+            external_id: target.key(),
+            status: CheckStatus::InProgress,
+            output: None,
+        };
+        let made = repo.create_check_run(&new).await?;
+        self.ledger.proved(&key, &json!({ "check_run": made.id })).await?;
+        Ok(made.id)
+    }
+
+    /// Writes the outcome into the check run. What GitHub holds already is not written again.
+    ///
+    /// # Errors
+    /// `Superseded` when the pull request moved on; else GitHub's or the ledger's.
+    pub async fn conclude(
+        &self,
+        repo: &Repo,
+        app: &AppInfo,
+        intent: &ReviewIntent,
+        check: CheckRunId,
+        published: &Published,
+    ) -> Result<(), Error> {
+        let (conclusion, note) = conclusion(intent);
+        let output = output(repo, intent, published, note.as_deref());
+        let now = self.own_checks(repo, app, &intent.target).await?.into_iter().find(|run| run.id == check);
+        let missing = self.missing(repo, intent, published, now.as_ref(), check).await?;
+        if missing.is_empty() && now.as_ref().is_some_and(|now| says(now, conclusion, &output)) {
+            return Ok(());
+        }
+        let guard = Guard::new(repo, &intent.target);
+        let mut chunks: Vec<&[Annotation]> = missing.chunks(ANNOTATIONS_PER_REQUEST).collect();
+        if chunks.is_empty() {
+            chunks.push(&[]);
+        }
+        let last = chunks.len() - 1;
+        for (nth, chunk) in chunks.into_iter().enumerate() {
+            // The conclusion goes with the last request: a check that is done shows all that it has to say.
+            let done = nth == last;
+            let update = CheckRunUpdate {
+                status: if done { CheckStatus::Completed } else { CheckStatus::InProgress },
+                conclusion: done.then_some(conclusion),
+                output: Some(Output { annotations: chunk.to_vec(), ..output.clone() }),
+            };
+            let sketch = json!({ "check_run": check, "conclusion": update.conclusion, "annotations": chunk.len() });
+            let digest = hash::sha256(json!(update).to_string().as_bytes());
+            let key = format!("conclude/{}/{nth}/{}", intent.target.key(), &digest[..16]);
+            let row = self.ledger.intend(&key, intent.run, "check-update", &sketch).await?;
+            guard.check().await?;
+            if row.state != EffectState::Proved {
+                self.ledger.sent(&key).await?;
+            }
+            let written = repo.update_check_run(check, &update).await?;
+            self.ledger.proved(&key, &json!({ "check_run": written.id, "conclusion": written.conclusion })).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the check run of a head that has been overtaken, so that it does not spin for ever. Says nothing if there is none.
+    ///
+    /// # Errors
+    /// GitHub's or the ledger's.
+    pub async fn abandon(
+        &self,
+        repo: &Repo,
+        app: &AppInfo,
+        target: &ReviewTarget,
+        run: RunId,
+        reason: &str,
+    ) -> Result<(), Error> {
+        let Some(found) = self.own_check(repo, app, target).await? else { return Ok(()) };
+        if found.status == CheckStatus::Completed {
+            return Ok(());
+        }
+        let key = format!("abandon/{}", target.key());
+        let row = self.ledger.intend(&key, run, "check-update", &json!({ "check_run": found.id })).await?;
+        if row.state != EffectState::Proved {
+            self.ledger.sent(&key).await?;
+        }
+        let output = Output {
+            title: "Overtaken".to_owned(),
+            summary: super::neutral::prose(reason),
+            text: None,
+            annotations: Vec::new(),
+        };
+        let update = CheckRunUpdate {
+            status: CheckStatus::Completed,
+            conclusion: Some(Conclusion::Cancelled),
+            output: Some(output),
+        };
+        repo.update_check_run(found.id, &update).await?;
+        self.ledger.proved(&key, &json!({ "check_run": found.id })).await
+    }
+
+    async fn own_checks(&self, repo: &Repo, app: &AppInfo, target: &ReviewTarget) -> Result<Vec<CheckRun>, Error> {
+        let mut runs = repo.check_runs(&target.head, app.id, CHECK_NAME).await?;
+        // Two pull requests may share a head; each has its own run.
+        runs.retain(|run| run.external_id.as_deref() == Some(target.key().as_str()));
+        Ok(runs)
+    }
+
+    async fn own_check(&self, repo: &Repo, app: &AppInfo, target: &ReviewTarget) -> Result<Option<CheckRun>, Error> {
+        Ok(self.own_checks(repo, app, target).await?.into_iter().max_by_key(|run| run.id.0))
+    }
+
+    /// The annotations that GitHub does not hold yet: sending one twice would show it twice.
+    async fn missing(
+        &self,
+        repo: &Repo,
+        intent: &ReviewIntent,
+        published: &Published,
+        now: Option<&CheckRun>,
+        check: CheckRunId,
+    ) -> Result<Vec<Annotation>, Error> {
+        let without_comment = |finding: &&Finding| !published.commented.contains(&finding.fingerprint);
+        let mut wanted: Vec<Annotation> =
+            intent.report.findings.iter().filter(without_comment).take(ANNOTATIONS).map(render::annotation).collect();
+        if now.is_some_and(|now| now.annotations > 0) {
+            let mut there = repo.annotations(check).await?;
+            wanted.retain(|annotation| match there.iter().position(|other| other == annotation) {
+                Some(at) => {
+                    there.swap_remove(at);
+                    false
+                }
+                None => true,
+            });
+        }
+        Ok(wanted)
+    }
+}
+
+/// Clean, findings and could-not-review never share a conclusion by accident; the note says what decided.
+fn conclusion(intent: &ReviewIntent) -> (Conclusion, Option<String>) {
+    match &intent.report.outcome {
+        Outcome::Clean => (Conclusion::Success, None),
+        Outcome::Findings { .. } => match intent.fail_on {
+            Some(bar) if intent.report.findings.iter().any(|finding| finding.severity >= bar) => {
+                (Conclusion::Failure, Some(format!("Findings of severity {bar} or above fail this check.")))
+            }
+            Some(bar) => (Conclusion::Success, Some(format!("All of them are below {bar}, where this check fails."))),
+            None => (Conclusion::Success, Some("Findings never fail this check.".to_owned())),
+        },
+        Outcome::CouldNotReview { .. } => {
+            let conclusion = match intent.on_unreviewed {
+                OnUnreviewed::Neutral => Conclusion::Neutral,
+                OnUnreviewed::ActionRequired => Conclusion::ActionRequired,
+                OnUnreviewed::Failure => Conclusion::Failure,
+            };
+            (conclusion, Some("This says nothing about the change itself. \"Re-run\" tries again.".to_owned()))
+        }
+    }
+}
+
+fn output(repo: &Repo, intent: &ReviewIntent, published: &Published, note: Option<&str>) -> Output {
+    let report = &intent.report;
+    let notices: Vec<String> = intent.notices.iter().chain(&published.notes).cloned().collect();
+    let summary = Summary {
+        place: Place { web_url: &repo.web_url(), head: &intent.target.head },
+        outcome: &report.outcome,
+        coverage: &report.coverage,
+        findings: &report.findings,
+        outside: &[],
+        inline: 0,
+        notices: &notices,
+        run: intent.run.to_string(),
+        markers: Vec::new(),
+    };
+    render::check(&summary, note)
+}
+
+/// Whether GitHub's run already says all this.
+fn says(now: &CheckRun, conclusion: Conclusion, output: &Output) -> bool {
+    let same = |there: &Option<String>, wanted: &str| render::same(there.as_deref().unwrap_or_default(), wanted);
+    now.status == CheckStatus::Completed
+        && json!(conclusion).as_str() == now.conclusion.as_deref()
+        && now.title.as_deref() == Some(output.title.as_str())
+        && same(&now.summary, &output.summary)
+        && same(&now.text, output.text.as_deref().unwrap_or_default())
+}

@@ -1,0 +1,55 @@
+//! An effect's way through the ledger: written down, perhaps sent, proved.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Error;
+use crate::domain::{Clock, RunId};
+use crate::store::{EffectRow, EffectState, Store};
+
+#[derive(Clone)]
+pub(super) struct Ledger {
+    store: Store,
+    clock: Clock,
+    /// How long GitHub may take to show what it has accepted.
+    settle: Duration,
+}
+
+impl Ledger {
+    pub(super) fn new(store: Store, clock: Clock, settle: Duration) -> Self {
+        Self { store, clock, settle }
+    }
+
+    pub(super) async fn get(&self, key: &str) -> Result<Option<EffectRow>, Error> {
+        Ok(self.store.effect(key).await?)
+    }
+
+    pub(super) async fn intend(&self, key: &str, run: RunId, kind: &str, intent: &Value) -> Result<EffectRow, Error> {
+        Ok(self.store.intend(key, run, kind, intent).await?)
+    }
+
+    /// Waits until a look at GitHub would show what was sent for this row, if anything was. A proved one too may be
+    /// missing from a list that lags.
+    pub(super) async fn settled(&self, row: &EffectRow) {
+        if let (EffectState::Sent | EffectState::Proved, Some(sent_at)) = (row.state, row.sent_at) {
+            let until = sent_at.saturating_add(i64::try_from(self.settle.as_millis()).unwrap_or(i64::MAX));
+            // A clock that was set back must not hold the job longer than the wait itself.
+            let left = u64::try_from(until - self.clock.now()).unwrap_or(0);
+            tokio::time::sleep(Duration::from_millis(left).min(self.settle)).await;
+        }
+    }
+
+    /// Right before the request leaves.
+    pub(super) async fn sent(&self, key: &str) -> Result<(), Error> {
+        Ok(self.store.mark_sent(key, self.clock.now()).await?)
+    }
+
+    pub(super) async fn proved(&self, key: &str, proof: &Value) -> Result<(), Error> {
+        Ok(self.store.prove(key, proof).await?)
+    }
+
+    pub(super) async fn failed(&self, key: &str, reason: &str) -> Result<(), Error> {
+        Ok(self.store.fail_effect(key, reason).await?)
+    }
+}

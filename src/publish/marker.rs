@@ -1,0 +1,122 @@
+//! Hidden names in what we write, by which we find it again. They count only in bodies that our App wrote.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Fingerprint, ReviewTarget};
+use crate::github::{AppInfo, Review, Thread, ThreadComment};
+
+const OPEN: &str = "<!-- octoswarm:v1 ";
+const CLOSE: &str = " -->";
+
+/// `<repo id>/<n>@<sha>`, and `#2`, `#3` for further reviews of the same head.
+pub(super) fn review_id(target: &ReviewTarget, ordinal: u32) -> String {
+    let id = target.key();
+    let id = id.strip_prefix("review/").unwrap_or(&id);
+    if ordinal <= 1 { id.to_owned() } else { format!("{id}#{ordinal}") }
+}
+
+pub(super) fn review(id: &str) -> String {
+    format!("{OPEN}review {id}{CLOSE}")
+}
+
+pub(super) fn finding(fingerprint: &Fingerprint) -> String {
+    format!("{OPEN}finding {}{CLOSE}", fingerprint.as_str())
+}
+
+/// Findings that the body names without a comment of their own.
+pub(super) fn listed<'a>(fingerprints: impl Iterator<Item = &'a Fingerprint>) -> Option<String> {
+    let all: Vec<_> = fingerprints.map(Fingerprint::as_str).collect();
+    (!all.is_empty()).then(|| format!("{OPEN}listed {}{CLOSE}", all.join(" ")))
+}
+
+/// What our body says at its very end. A marker anywhere else is somebody's text that we quoted.
+fn parse<'a>(body: &'a str, kind: &str) -> Option<&'a str> {
+    body.trim_end()
+        .rsplit('\n')
+        .map(|line| line.trim_end_matches('\r'))
+        .map_while(|line| line.strip_prefix(OPEN)?.strip_suffix(CLOSE))
+        .find_map(|marker| marker.strip_prefix(kind)?.strip_prefix(' '))
+}
+
+pub(super) fn parse_review(body: &str) -> Option<&str> {
+    parse(body, "review")
+}
+
+pub(super) fn parse_finding(body: &str) -> Option<Fingerprint> {
+    Fingerprint::parse(parse(body, "finding")?)
+}
+
+pub(super) fn parse_listed(body: &str) -> BTreeSet<Fingerprint> {
+    parse(body, "listed").unwrap_or_default().split(' ').filter_map(Fingerprint::parse).collect()
+}
+
+pub(super) fn is_own_review(app: &AppInfo, review: &Review) -> bool {
+    review.author.bot && review.author.login == app.bot_login
+}
+
+/// GraphQL gives an App's login without `[bot]`, REST with it.
+pub(super) fn is_own_comment(app: &AppInfo, comment: &ThreadComment) -> bool {
+    comment.bot && (comment.login == app.slug || comment.login == app.bot_login)
+}
+
+/// The finding that this thread is about, if our App opened it.
+pub(super) fn thread_finding(app: &AppInfo, thread: &Thread) -> Option<Fingerprint> {
+    let first = thread.comments.first()?;
+    if is_own_comment(app, first) { parse_finding(&first.body) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::RuleId;
+    use crate::github::User;
+
+    fn print() -> Fingerprint {
+        Fingerprint::new(&RuleId("r".into()), "a", "b", 0)
+    }
+
+    fn app() -> AppInfo {
+        AppInfo {
+            id: 1,
+            slug: "octoswarm".into(),
+            name: "Octoswarm".into(),
+            bot_login: "octoswarm[bot]".into(),
+            permissions: Default::default(),
+            events: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_marker_counts_only_at_the_end() {
+        let mine = finding(&print());
+        assert_eq!(parse_finding(&format!("text\n\n{mine}\n")), Some(print()));
+        assert_eq!(parse_finding(&format!("{mine}\nmore text")), None);
+        assert_eq!(parse_finding(&format!("```suggestion\n{mine}\n```")), None);
+        assert_eq!(parse_finding("<!-- octoswarm:v1 finding xyz -->"), None);
+        let body = format!("t\n{}\r\n{}", listed([print()].iter()).unwrap(), review("7/3@abc#2"));
+        assert_eq!((parse_review(&body), parse_listed(&body).len()), (Some("7/3@abc#2"), 1));
+    }
+
+    #[test]
+    fn a_marker_counts_only_from_our_app() {
+        let comment = |login: &str, bot| ThreadComment {
+            database_id: None,
+            login: login.into(),
+            bot,
+            body: finding(&print()),
+            created_at: 0,
+        };
+        assert!(is_own_comment(&app(), &comment("octoswarm", true)));
+        assert!(!is_own_comment(&app(), &comment("octoswarm", false)), "a person may take the slug as a login");
+        assert!(!is_own_comment(&app(), &comment("other", true)));
+        let by = |login: &str, bot| Review {
+            id: 1,
+            author: User { id: 1, login: login.into(), bot },
+            body: String::new(),
+            state: "COMMENTED".into(),
+            commit_id: None,
+        };
+        assert!(is_own_review(&app(), &by("octoswarm[bot]", true)));
+        assert!(!is_own_review(&app(), &by("octoswarm[bot]", false)));
+    }
+}

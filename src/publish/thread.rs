@@ -1,0 +1,99 @@
+//! Our review threads: which are open, and which are settled.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::guard::Guard;
+use super::{Error, Publisher, marker};
+use crate::artifact::ReviewIntent;
+use crate::domain::{Fingerprint, PullNumber};
+use crate::github::{self, AppInfo, Repo, Thread};
+use crate::store::EffectState;
+
+/// A thread of ours that nobody has resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenThread {
+    pub path: String,
+    pub fingerprint: Fingerprint,
+}
+
+/// What came of resolving.
+#[derive(Default)]
+pub(super) struct Resolved {
+    pub(super) count: usize,
+    pub(super) note: Option<String>,
+}
+
+impl Publisher {
+    /// The open threads of our App: their paths are read again, so that a review can tell which of them are settled.
+    ///
+    /// # Errors
+    /// When GitHub does not answer.
+    pub async fn open_threads(&self, repo: &Repo, app: &AppInfo, number: PullNumber) -> Result<Vec<OpenThread>, Error> {
+        let threads = repo.threads(number).await?;
+        let open = threads.into_iter().filter(|thread| !thread.resolved).filter_map(|thread| {
+            let fingerprint = marker::thread_finding(app, &thread)?;
+            Some(OpenThread { path: thread.path, fingerprint })
+        });
+        Ok(open.collect())
+    }
+
+    /// Resolves the threads whose finding is gone, read anew, and that nobody has answered.
+    pub(super) async fn settle_threads(
+        &self,
+        repo: &Repo,
+        app: &AppInfo,
+        intent: &ReviewIntent,
+        threads: &[Thread],
+        guard: &Guard<'_>,
+    ) -> Result<Resolved, Error> {
+        let mut done = Resolved::default();
+        for thread in threads.iter().filter(|thread| is_settled(app, intent, thread)) {
+            let key = format!("resolve/{}/{}", intent.target.repository, thread.id);
+            let row = self
+                .ledger
+                .intend(&key, intent.run, "resolve", &json!({ "thread": thread.id, "path": thread.path }))
+                .await?;
+            // We resolved it and somebody opened it again: theirs is the last word.
+            if row.state == EffectState::Proved {
+                continue;
+            }
+            guard.check().await?;
+            self.ledger.sent(&key).await?;
+            match repo.resolve_thread(&thread.id).await {
+                Ok(()) => {
+                    self.ledger.proved(&key, &json!({ "thread": thread.id })).await?;
+                    done.count += 1;
+                }
+                Err(error) => match error.root() {
+                    github::Error::NotFound { .. } => self.ledger.failed(&key, "the thread is gone").await?,
+                    github::Error::Forbidden { .. } => {
+                        self.ledger.failed(&key, &error.to_string()).await?;
+                        done.note = Some(
+                            "Threads whose finding is gone could not be resolved: the App lacks `contents: write`, \
+                             which GitHub asks for. Grant it in the App's settings, accept it in the installation's \
+                             settings, or resolve the threads by hand."
+                                .to_owned(),
+                        );
+                        break;
+                    }
+                    _ => return Err(error.into()),
+                },
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// All findings that have a thread of ours, open or not.
+pub(super) fn told(app: &AppInfo, threads: &[Thread]) -> BTreeSet<Fingerprint> {
+    threads.iter().filter_map(|thread| marker::thread_finding(app, thread)).collect()
+}
+
+fn is_settled(app: &AppInfo, intent: &ReviewIntent, thread: &Thread) -> bool {
+    let report = &intent.report;
+    let gone = marker::thread_finding(app, thread).is_some_and(|fingerprint| !report.present.contains(&fingerprint));
+    let unanswered = thread.comments.iter().all(|comment| marker::is_own_comment(app, comment));
+    gone && !thread.resolved && unanswered && report.settled_paths.contains(&thread.path)
+}
