@@ -30,6 +30,7 @@ pub struct Engine {
     rules: Vec<Rule>,
     infos: Vec<RuleInfo>,
     languages: HashMap<Language, Dispatch>,
+    digest: String,
 }
 
 /// What a rule says about itself.
@@ -97,7 +98,7 @@ impl Engine {
         for compiled in compiled {
             languages.entry(compiled.language).or_default().add(compiled);
         }
-        Self { rules, infos, languages }
+        Self { rules, infos, languages, digest: rule::digest() }
     }
 
     /// Every rule, also those that are not made of syntax.
@@ -108,6 +109,11 @@ impl Engine {
     /// The rule files, with their snippets.
     pub fn rule_files(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// Names the rules and this version of the engine: another digest may mean other findings.
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
 
     /// Everything there is to say about one file.

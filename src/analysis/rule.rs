@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::{Error, Language};
 use crate::domain::{Category, RuleId, Severity};
+use crate::stdx::hash;
 
 #[derive(Embed)]
 #[folder = "src/analysis/rules"]
@@ -154,6 +155,16 @@ pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<Compiled>), Error> {
         compiled.extend(bodies);
     }
     Ok((rules, compiled))
+}
+
+/// One hash over this version of the program and every rule file.
+pub(super) fn digest() -> String {
+    let mut files: Vec<(String, String)> = Files::iter()
+        .filter_map(|name| Some((name.to_string(), hash::sha256(&Files::get(&name)?.data))))
+        .collect();
+    files.sort();
+    let parts = files.iter().flat_map(|(name, digest)| [name.as_str(), digest.as_str()]);
+    hash::sha256_parts(std::iter::once(env!("CARGO_PKG_VERSION")).chain(parts))
 }
 
 /// Reads one rule file. `name` is its path below `rules/`, `index` its place in the engine.

@@ -51,6 +51,9 @@ impl App {
                 let cancelled = error.class() == Class::Cancelled;
                 let state = if cancelled { RunState::Cancelled } else { RunState::Failed };
                 self.store.finish_run(run, state, None, Some(&error.chain())).await?;
+                if cancelled {
+                    self.abandon_check(&repo, target, run, error).await;
+                }
                 if leased.attempt >= leased.max_attempts || error.class() == Class::Discard {
                     self.could_not_review(&repo, &pull, target, run, error).await;
                 }
@@ -93,6 +96,17 @@ impl App {
         self.publisher.conclude(repo, identity, &intent, check, &published).await?;
         journal.say(&published.summary()).await?;
         Ok(outcome)
+    }
+
+    /// A head that was overtaken keeps no check run that spins for ever. Best effort, the job has ended anyway.
+    async fn abandon_check(&self, repo: &github::Repo, target: &ReviewTarget, run: RunId, error: &Error) {
+        let abandoned = async {
+            let identity = self.identity().await?;
+            Ok::<_, Error>(self.publisher.abandon(repo, identity, target, run, &error.to_string()).await?)
+        };
+        if let Err(second) = abandoned.await {
+            tracing::warn!(run.id = %run, "the overtaken check could not be ended: {}", second.chain());
+        }
     }
 
     /// The last word when a review will not be tried again: the check says so. Best effort, the job has failed anyway.
