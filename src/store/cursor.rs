@@ -23,7 +23,7 @@ impl Store {
         .bind(name)
         .bind(value)
         .bind(self.now())
-        .execute(&mut *conn)
+        .execute(&mut **conn)
         .await?;
         Ok(())
     }

@@ -143,7 +143,7 @@ impl Store {
             .bind(reason)
             .bind((state != DeliveryState::Received).then(|| self.now()))
             .bind(guid.as_str())
-            .execute(&mut *conn)
+            .execute(&mut **conn)
             .await?;
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "delivery", id: guid.to_string() });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::{Row, SqliteConnection};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
@@ -107,7 +107,7 @@ impl Store {
         let now = self.now();
         let enqueued = {
             let mut conn = self.writer().await?;
-            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let mut tx = conn.begin().await?;
             let enqueued = insert(&mut tx, job, &new, now).await?;
             tx.commit().await?;
             enqueued
@@ -156,7 +156,7 @@ impl Store {
             .bind(reason)
             .bind(group_key)
             .bind(except_unique_key)
-            .execute(&mut *conn)
+            .execute(&mut **conn)
             .await?
             .rows_affected()
         };
@@ -175,7 +175,7 @@ impl Store {
         let now = self.now();
         {
             let mut conn = self.writer().await?;
-            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let mut tx = conn.begin().await?;
             let found: Option<(String, String)> = sqlx::query_as("SELECT state, unique_key FROM job WHERE id = ?")
                 .bind(id.0)
                 .fetch_optional(&mut *tx)

@@ -8,6 +8,7 @@
 mod bell;
 mod cursor;
 mod delivery;
+mod desk;
 mod effect;
 mod error;
 mod inbox;
@@ -25,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use sqlx::{SqliteConnection, SqlitePool};
-use tokio::sync::{Mutex, MutexGuard};
+use sqlx::SqlitePool;
+use tokio::sync::MutexGuard;
 
 use crate::domain::{Clock, Millis};
 
@@ -75,14 +76,11 @@ struct Inner {
 
 #[derive(Debug)]
 struct Writing {
-    conn: Writer,
+    writer: desk::Writer,
     inbox: inbox::Inbox,
     #[expect(dead_code, reason = "held until the store goes")]
     lock: lock::Lock,
 }
-
-/// The one connection that writes. Waiting for it is in memory and in order, so SQLite never sees two writers of ours.
-type Writer = Arc<Mutex<SqliteConnection>>;
 
 impl Store {
     /// Opens `dir/octoswarm.db`, creating what is missing, and takes the lock beside it.
@@ -143,8 +141,8 @@ impl Store {
         self.0.writing.as_ref().ok_or(Error::ReadOnly)
     }
 
-    async fn writer(&self) -> Result<MutexGuard<'_, SqliteConnection>, Error> {
-        Ok(self.writing()?.conn.lock().await)
+    async fn writer(&self) -> Result<MutexGuard<'_, desk::Desk>, Error> {
+        Ok(self.writing()?.writer.lock().await)
     }
 
     fn readers(&self) -> &SqlitePool {

@@ -11,8 +11,8 @@ use std::time::Duration;
 use sqlx::migrate::Migrator;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
-use tokio::sync::Mutex;
 
+use super::desk::Writer;
 use super::error::{SQLITE_CORRUPT, SQLITE_NOTADB, primary_code};
 use super::inbox::Inbox;
 use super::lock::Lock;
@@ -50,10 +50,10 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     MIGRATIONS.run(&mut conn).await.map_err(|source| Error::Migrate { path: path.clone(), source })?;
 
     let bell = Arc::new(Bell::new());
-    let conn = Arc::new(Mutex::new(conn));
-    let inbox = Inbox::start(conn.clone(), clock.clone(), bell.clone(), options.inbox);
+    let writer = Writer::new(conn);
+    let inbox = Inbox::start(writer.clone(), clock.clone(), bell.clone(), options.inbox);
     let readers = readers(&path, options);
-    let writing = Some(Writing { conn, inbox, lock });
+    let writing = Some(Writing { writer, inbox, lock });
     let seen = AtomicI64::new(clock.now());
     let store = Store(Arc::new(Inner { path: path.clone(), clock, node, bell, writing, readers, seen }));
     store.ping().await.map_err(|error| match error {
@@ -213,8 +213,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Clock::manual(0)).await.unwrap();
         let mut conn = store.writer().await.unwrap();
-        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *conn).await.unwrap();
-        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut *conn).await.unwrap();
+        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut **conn).await.unwrap();
+        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut **conn).await.unwrap();
         assert_eq!((synchronous, foreign_keys), (2, 1), "2 is FULL");
     }
 }

@@ -74,7 +74,7 @@ impl Store {
             .bind(new.head.as_ref().map(Sha::as_str))
             .bind(new.job.map(|job| job.0))
             .bind(self.now())
-            .execute(&mut *conn)
+            .execute(&mut **conn)
             .await?;
         }
         self.bell().ring_progress();
@@ -102,7 +102,7 @@ impl Store {
                 .bind(detail)
                 .bind(finished_at)
                 .bind(run.to_string())
-                .execute(&mut *conn)
+                .execute(&mut **conn)
                 .await?
         };
         if done.rows_affected() == 0 {
@@ -159,7 +159,7 @@ impl Store {
             .bind(run.to_string())
             .bind(self.now())
             .bind(text)
-            .fetch_optional(&mut *conn)
+            .fetch_optional(&mut **conn)
             .await?
         };
         self.bell().ring_progress();

@@ -54,7 +54,7 @@ impl Store {
             .bind(key)
             .bind(self.now())
             .bind(run.to_string())
-            .fetch_optional(&mut *conn)
+            .fetch_optional(&mut **conn)
             .await?
         };
         self.bell().ring_progress();
@@ -83,7 +83,7 @@ impl Store {
                 .bind(detail)
                 .bind(finished_at)
                 .bind(id.0)
-                .execute(&mut *conn)
+                .execute(&mut **conn)
                 .await?
         };
         if done.rows_affected() == 0 {
