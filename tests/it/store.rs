@@ -465,6 +465,9 @@ async fn a_caller_that_gives_up_half_way_leaves_the_store_usable() {
             _ = store.enqueue(&job, NewJob::at(START)) => {}
             () = async { for _ in 0..turns { tokio::task::yield_now().await } } => {}
         }
+        // What is written next belongs to no transaction of somebody else.
+        store.set_cursor("turn", &turns.to_string()).await.unwrap();
+        assert_eq!(store.get_cursor("turn").await.unwrap(), Some(turns.to_string()));
     }
     // Some are in, some are not, none is in the way.
     for number in 0..60 {
