@@ -121,7 +121,10 @@ impl Store {
     /// # Errors
     /// The database failed or the row is damaged.
     pub async fn effect(&self, key: &str) -> Result<Option<EffectRow>, Error> {
-        let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_optional(self.readers()).await?;
+        let row = sqlx::query("SELECT * FROM effect WHERE key = ?")
+            .bind(key)
+            .fetch_optional(&mut *self.reader().await?)
+            .await?;
         row.as_ref().map(load).transpose()
     }
 
@@ -132,7 +135,7 @@ impl Store {
     pub async fn effects(&self, run: RunId) -> Result<Vec<EffectRow>, Error> {
         let rows = sqlx::query("SELECT * FROM effect WHERE run = ? ORDER BY created_at, rowid")
             .bind(run.to_string())
-            .fetch_all(self.readers())
+            .fetch_all(&mut *self.reader().await?)
             .await?;
         rows.iter().map(load).collect()
     }

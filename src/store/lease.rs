@@ -115,7 +115,7 @@ impl Store {
         let found: Option<Option<Millis>> =
             sqlx::query_scalar("SELECT cancel_requested_at FROM job WHERE lease_token = ?")
                 .bind(&lease.token)
-                .fetch_optional(self.readers())
+                .fetch_optional(&mut *self.reader().await?)
                 .await?;
         Ok(beat(found))
     }

@@ -17,6 +17,7 @@ mod lease;
 mod lock;
 mod open;
 mod prune;
+mod readers;
 mod row;
 mod run;
 mod step;
@@ -26,7 +27,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use sqlx::SqlitePool;
 use tokio::sync::MutexGuard;
 
 use crate::domain::{Clock, Millis};
@@ -52,7 +52,7 @@ pub struct Options {
     pub inbox: usize,
     /// How long SQLite waits for another process that holds the database.
     pub busy_timeout: Duration,
-    pub readers: u32,
+    pub readers: usize,
 }
 
 impl Default for Options {
@@ -69,7 +69,7 @@ struct Inner {
     bell: Arc<Bell>,
     /// Absent in a store that only looks on.
     writing: Option<Writing>,
-    readers: SqlitePool,
+    readers: readers::Readers,
     /// The latest time this process wrote a lease by: an earlier one means that the clock was set back.
     seen: AtomicI64,
 }
@@ -145,8 +145,8 @@ impl Store {
         Ok(self.writing()?.writer.lock().await)
     }
 
-    fn readers(&self) -> &SqlitePool {
-        &self.0.readers
+    async fn reader(&self) -> Result<readers::Reader<'_>, Error> {
+        self.0.readers.lend().await
     }
 
     /// Whether the clock was set back since the last call; notes the time.
