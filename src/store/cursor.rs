@@ -8,7 +8,7 @@ impl Store {
     pub async fn get_cursor(&self, name: &str) -> Result<Option<String>, Error> {
         Ok(sqlx::query_scalar("SELECT value FROM cursor WHERE name = ?")
             .bind(name)
-            .fetch_optional(self.readers())
+            .fetch_optional(&mut *self.reader().await?)
             .await?)
     }
 
@@ -23,7 +23,7 @@ impl Store {
         .bind(name)
         .bind(value)
         .bind(self.now())
-        .execute(&mut *conn)
+        .execute(&mut **conn)
         .await?;
         Ok(())
     }

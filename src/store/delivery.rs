@@ -105,7 +105,7 @@ impl Store {
     pub async fn delivery(&self, guid: &DeliveryId) -> Result<Option<DeliveryRow>, Error> {
         let row = sqlx::query("SELECT * FROM delivery WHERE guid = ?")
             .bind(guid.as_str())
-            .fetch_optional(self.readers())
+            .fetch_optional(&mut *self.reader().await?)
             .await?;
         row.as_ref().map(load).transpose()
     }
@@ -122,7 +122,7 @@ impl Store {
         )
         .bind(before.unwrap_or(i64::MAX))
         .bind(row::limit(limit))
-        .fetch_all(self.readers())
+        .fetch_all(&mut *self.reader().await?)
         .await?;
         rows.iter().map(load).collect()
     }
@@ -143,7 +143,7 @@ impl Store {
             .bind(reason)
             .bind((state != DeliveryState::Received).then(|| self.now()))
             .bind(guid.as_str())
-            .execute(&mut *conn)
+            .execute(&mut **conn)
             .await?;
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "delivery", id: guid.to_string() });

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection, Row};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
@@ -47,7 +47,7 @@ impl Store {
     pub async fn intend(&self, key: &str, run: RunId, kind: &str, intent: &Value) -> Result<EffectRow, Error> {
         let now = self.now();
         let mut conn = self.writer().await?;
-        let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+        let mut tx = conn.begin().await?;
         sqlx::query(
             "INSERT INTO effect (key, run, kind, intent, state, created_at, updated_at)
              VALUES (?1, (SELECT id FROM run WHERE id = ?2), ?3, ?4, 'intended', ?5, ?5) ON CONFLICT (key) DO NOTHING",
@@ -77,7 +77,7 @@ impl Store {
         .bind(at)
         .bind(self.now())
         .bind(key)
-        .execute(&mut *conn)
+        .execute(&mut **conn)
         .await?;
         drop(conn);
         self.touched(done.rows_affected(), key).await
@@ -94,7 +94,7 @@ impl Store {
                 .bind(serde_json::to_string(proof)?)
                 .bind(self.now())
                 .bind(key)
-                .execute(&mut *conn)
+                .execute(&mut **conn)
                 .await?;
         drop(conn);
         self.touched(done.rows_affected(), key).await
@@ -112,7 +112,7 @@ impl Store {
         .bind(reason)
         .bind(self.now())
         .bind(key)
-        .execute(&mut *conn)
+        .execute(&mut **conn)
         .await?;
         drop(conn);
         self.touched(done.rows_affected(), key).await
@@ -121,7 +121,10 @@ impl Store {
     /// # Errors
     /// The database failed or the row is damaged.
     pub async fn effect(&self, key: &str) -> Result<Option<EffectRow>, Error> {
-        let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_optional(self.readers()).await?;
+        let row = sqlx::query("SELECT * FROM effect WHERE key = ?")
+            .bind(key)
+            .fetch_optional(&mut *self.reader().await?)
+            .await?;
         row.as_ref().map(load).transpose()
     }
 
@@ -132,7 +135,7 @@ impl Store {
     pub async fn effects(&self, run: RunId) -> Result<Vec<EffectRow>, Error> {
         let rows = sqlx::query("SELECT * FROM effect WHERE run = ? ORDER BY created_at, rowid")
             .bind(run.to_string())
-            .fetch_all(self.readers())
+            .fetch_all(&mut *self.reader().await?)
             .await?;
         rows.iter().map(load).collect()
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sqlx::{Connection, SqliteConnection};
+use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Accepted, Bell, Error, NewDelivery, Writer, delivery};
+use super::desk::{Desk, Writer};
+use super::{Accepted, Bell, Error, NewDelivery, delivery};
 use crate::domain::Clock;
 
 /// At most so many rows in one commit, so that the first of them does not wait for ever.
@@ -28,7 +29,7 @@ struct Letter {
 }
 
 struct Task {
-    conn: Writer,
+    writer: Writer,
     clock: Clock,
     bell: Arc<Bell>,
     commits: Arc<AtomicU64>,
@@ -36,10 +37,10 @@ struct Task {
 
 impl Inbox {
     /// The task ends when the store that holds this goes.
-    pub(super) fn start(conn: Writer, clock: Clock, bell: Arc<Bell>, capacity: usize) -> Self {
+    pub(super) fn start(writer: Writer, clock: Clock, bell: Arc<Bell>, capacity: usize) -> Self {
         let (queue, letters) = mpsc::channel(capacity.max(1));
         let commits = Arc::new(AtomicU64::new(0));
-        let task = Task { conn, clock, bell, commits: commits.clone() };
+        let task = Task { writer, clock, bell, commits: commits.clone() };
         tokio::spawn(task.run(letters));
         Self { queue, commits }
     }
@@ -62,7 +63,7 @@ impl Task {
     async fn run(self, mut letters: mpsc::Receiver<Letter>) {
         while let Some(first) = letters.recv().await {
             // Waiting for the connection is time in which neighbours arrive.
-            let mut conn = self.conn.lock().await;
+            let mut desk = self.writer.lock().await;
             let mut bytes = 0;
             let mut batch = vec![first];
             while batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -70,13 +71,13 @@ impl Task {
                 bytes += next.new.body.len();
                 batch.push(next);
             }
-            self.store(&mut conn, batch).await;
+            self.store(&mut desk, batch).await;
         }
     }
 
-    async fn store(&self, conn: &mut SqliteConnection, batch: Vec<Letter>) {
+    async fn store(&self, desk: &mut Desk, batch: Vec<Letter>) {
         let several = batch.len() > 1;
-        match self.commit(conn, &batch).await {
+        match self.commit(desk, &batch).await {
             Ok(results) => {
                 for (letter, result) in batch.into_iter().zip(results) {
                     // Nobody waits any more when the sender hung up; the row stays all the same.
@@ -89,7 +90,7 @@ impl Task {
                 for letter in batch {
                     let single = std::slice::from_ref(&letter);
                     let result = self
-                        .commit(conn, single)
+                        .commit(desk, single)
                         .await
                         .and_then(|mut results| results.pop().unwrap_or(Err(Error::Closed)));
                     let _ = letter.answer.send(result);
@@ -105,26 +106,84 @@ impl Task {
     }
 
     /// Each row stands in a savepoint, so that a refused one leaves its neighbours alone.
-    async fn commit(
-        &self,
-        conn: &mut SqliteConnection,
-        batch: &[Letter],
-    ) -> Result<Vec<Result<Accepted, Error>>, Error> {
+    async fn commit(&self, desk: &mut Desk, batch: &[Letter]) -> Result<Vec<Result<Accepted, Error>>, Error> {
         let now = self.clock.now();
-        let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+        let mut tx = desk.begin().await?;
         let mut results = Vec::with_capacity(batch.len());
         for letter in batch {
-            let mut point = tx.begin().await?;
-            let result = delivery::insert(&mut point, &letter.new, letter.ignored.as_deref(), now).await;
-            if result.is_ok() {
-                point.commit().await?;
+            savepoint(&mut tx, "SAVEPOINT delivery").await?;
+            let result = delivery::insert(&mut tx, &letter.new, letter.ignored.as_deref(), now).await;
+            if let Err(error) = result {
+                // A full disk takes the whole transaction with it, savepoints and all: the row's error is the one to tell.
+                if savepoint(&mut tx, "ROLLBACK TO delivery").await.is_err() {
+                    return Err(error);
+                }
+                results.push(Err(error));
             } else {
-                point.rollback().await?;
+                results.push(result);
             }
-            results.push(result);
+            savepoint(&mut tx, "RELEASE delivery").await?;
         }
         tx.commit().await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(results)
+    }
+}
+
+async fn savepoint(conn: &mut SqliteConnection, sql: &'static str) -> Result<(), Error> {
+    sqlx::query(sql).execute(conn).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures::future::join_all;
+
+    use crate::domain::DeliveryId;
+    use crate::store::{Accepted, Error, NewDelivery, Store, Target};
+
+    use super::*;
+
+    fn delivery(guid: &str, size: usize) -> NewDelivery {
+        NewDelivery {
+            guid: DeliveryId::parse(guid).unwrap(),
+            event: "push".to_owned(),
+            body: Bytes::from(vec![b' '; size]),
+            target: Target::default(),
+            received_at: 0,
+        }
+    }
+
+    async fn pages(store: &Store, more: i64) {
+        let mut conn = store.writer().await.unwrap();
+        let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut **conn).await.unwrap();
+        let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", now + more));
+        sqlx::query(sql).execute(&mut **conn).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn on_a_full_disk_what_does_not_fit_is_refused_and_the_rest_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Clock::manual(0)).await.unwrap();
+        pages(&store, 20).await;
+        // One of them cannot fit; whether the others share its commit or not, they are stored.
+        let sizes = [100, 100, 1_000_000, 100];
+        let answers =
+            join_all(sizes.iter().enumerate().map(|(n, size)| store.accept(delivery(&format!("g-{n}"), *size + n))))
+                .await;
+        assert!(matches!(answers[2], Err(Error::Full(_))), "{answers:?}");
+        for n in [0, 1, 3] {
+            assert!(matches!(answers[n], Ok(Accepted::New)), "{answers:?}");
+        }
+        // Nothing fits any more, for several rounds.
+        for n in 0..5 {
+            let answer = store.accept(delivery(&format!("no-{n}"), 500_000)).await;
+            assert!(matches!(answer, Err(Error::Full(_))), "{answer:?}");
+        }
+        assert_eq!(store.deliveries(100, None).await.unwrap().len(), 3);
+        pages(&store, 10_000).await;
+        assert!(matches!(store.accept(delivery("g-2", 1_000_000)).await, Ok(Accepted::New)), "space came back");
+        store.ping().await.unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::{Row, SqliteConnection};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
@@ -107,7 +107,7 @@ impl Store {
         let now = self.now();
         let enqueued = {
             let mut conn = self.writer().await?;
-            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let mut tx = conn.begin().await?;
             let enqueued = insert(&mut tx, job, &new, now).await?;
             tx.commit().await?;
             enqueued
@@ -125,7 +125,7 @@ impl Store {
             "SELECT * FROM job WHERE unique_key = ? AND state IN ('completed', 'discarded', 'cancelled') ORDER BY id DESC LIMIT 1",
         )
         .bind(unique_key)
-        .fetch_optional(self.readers())
+        .fetch_optional(&mut *self.reader().await?)
         .await?;
         row.as_ref().map(load).transpose()
     }
@@ -156,7 +156,7 @@ impl Store {
             .bind(reason)
             .bind(group_key)
             .bind(except_unique_key)
-            .execute(&mut *conn)
+            .execute(&mut **conn)
             .await?
             .rows_affected()
         };
@@ -175,7 +175,7 @@ impl Store {
         let now = self.now();
         {
             let mut conn = self.writer().await?;
-            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let mut tx = conn.begin().await?;
             let found: Option<(String, String)> = sqlx::query_as("SELECT state, unique_key FROM job WHERE id = ?")
                 .bind(id.0)
                 .fetch_optional(&mut *tx)
@@ -200,7 +200,8 @@ impl Store {
     /// # Errors
     /// The database failed or the row is damaged.
     pub async fn job(&self, id: JobId) -> Result<Option<JobRow>, Error> {
-        let row = sqlx::query("SELECT * FROM job WHERE id = ?").bind(id.0).fetch_optional(self.readers()).await?;
+        let row =
+            sqlx::query("SELECT * FROM job WHERE id = ?").bind(id.0).fetch_optional(&mut *self.reader().await?).await?;
         row.as_ref().map(load).transpose()
     }
 
@@ -224,7 +225,7 @@ impl Store {
         .bind(&filter.unique_key)
         .bind(filter.before.map_or(i64::MAX, |id| id.0))
         .bind(row::limit(filter.limit.unwrap_or(100)))
-        .fetch_all(self.readers())
+        .fetch_all(&mut *self.reader().await?)
         .await?;
         rows.iter().map(load).collect()
     }
@@ -237,7 +238,7 @@ impl Store {
         let rows = sqlx::query(
             "SELECT * FROM job WHERE state IN ('available', 'scheduled', 'running', 'retryable') ORDER BY id",
         )
-        .fetch_all(self.readers())
+        .fetch_all(&mut *self.reader().await?)
         .await?;
         rows.iter().map(load).collect()
     }
@@ -247,8 +248,9 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn job_counts(&self) -> Result<BTreeMap<JobState, u64>, Error> {
-        let rows: Vec<(String, i64)> =
-            sqlx::query_as("SELECT state, count(*) FROM job GROUP BY state").fetch_all(self.readers()).await?;
+        let rows: Vec<(String, i64)> = sqlx::query_as("SELECT state, count(*) FROM job GROUP BY state")
+            .fetch_all(&mut *self.reader().await?)
+            .await?;
         let mut counts: BTreeMap<_, _> = JobState::ALL.iter().map(|&state| (state, 0)).collect();
         for (text, count) in rows {
             let state = JobState::parse(&text).ok_or_else(|| row::damaged("job", &text))?;
@@ -267,7 +269,7 @@ impl Store {
             "SELECT min(run_at) FROM job WHERE state IN ('available', 'scheduled', 'retryable') AND run_at <= ?",
         )
         .bind(now)
-        .fetch_one(self.readers())
+        .fetch_one(&mut *self.reader().await?)
         .await?;
         Ok(oldest.map(|run_at| now - run_at))
     }
@@ -278,7 +280,7 @@ impl Store {
     /// The database failed.
     pub async fn next_due(&self) -> Result<Option<Millis>, Error> {
         Ok(sqlx::query_scalar("SELECT min(run_at) FROM job WHERE state IN ('available', 'scheduled', 'retryable')")
-            .fetch_one(self.readers())
+            .fetch_one(&mut *self.reader().await?)
             .await?)
     }
 }

@@ -1,7 +1,7 @@
 //! Leases: who runs a job, until when, and how a run ends. Every write here names the lease's token, so that a worker
 //! whose lease went to another can change nothing any more.
 
-use sqlx::{Connection, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::{Error, JobRow, JobState, Store, job};
 use crate::domain::{Job, JobId, Millis};
@@ -58,7 +58,7 @@ impl Store {
         }
         let held = serde_json::to_string(held)?;
         let mut conn = self.writer().await?;
-        let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+        let mut tx = conn.begin().await?;
         bury_expired(&mut tx, &held, now).await?;
         let claimed = loop {
             let Some(id) = pick(&mut tx, &held, now).await? else { break None };
@@ -102,7 +102,7 @@ impl Store {
         .bind(now + lease_ms)
         .bind(now)
         .bind(&lease.token)
-        .fetch_optional(&mut *conn)
+        .fetch_optional(&mut **conn)
         .await?;
         Ok(beat(found))
     }
@@ -115,7 +115,7 @@ impl Store {
         let found: Option<Option<Millis>> =
             sqlx::query_scalar("SELECT cancel_requested_at FROM job WHERE lease_token = ?")
                 .bind(&lease.token)
-                .fetch_optional(self.readers())
+                .fetch_optional(&mut *self.reader().await?)
                 .await?;
         Ok(beat(found))
     }
@@ -183,7 +183,7 @@ impl Store {
         let now = self.now();
         let freed = {
             let mut conn = self.writer().await?;
-            let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+            let mut tx = conn.begin().await?;
             sqlx::query("UPDATE job SET lease_until = ?1 WHERE state = 'running' AND lease_node = ?2")
                 .bind(now)
                 .bind(node)
@@ -223,7 +223,7 @@ impl Store {
              WHERE state IN ('available', 'scheduled', 'running', 'retryable') AND updated_at > ?1 + 1000",
         )
         .bind(now)
-        .execute(&mut *conn)
+        .execute(&mut **conn)
         .await?
         .rows_affected();
         if mended > 0 {

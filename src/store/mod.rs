@@ -8,6 +8,7 @@
 mod bell;
 mod cursor;
 mod delivery;
+mod desk;
 mod effect;
 mod error;
 mod inbox;
@@ -16,6 +17,7 @@ mod lease;
 mod lock;
 mod open;
 mod prune;
+mod readers;
 mod row;
 mod run;
 mod step;
@@ -25,8 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use sqlx::{SqliteConnection, SqlitePool};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::MutexGuard;
 
 use crate::domain::{Clock, Millis};
 
@@ -51,7 +52,7 @@ pub struct Options {
     pub inbox: usize,
     /// How long SQLite waits for another process that holds the database.
     pub busy_timeout: Duration,
-    pub readers: u32,
+    pub readers: usize,
 }
 
 impl Default for Options {
@@ -68,21 +69,18 @@ struct Inner {
     bell: Arc<Bell>,
     /// Absent in a store that only looks on.
     writing: Option<Writing>,
-    readers: SqlitePool,
+    readers: readers::Readers,
     /// The latest time this process wrote a lease by: an earlier one means that the clock was set back.
     seen: AtomicI64,
 }
 
 #[derive(Debug)]
 struct Writing {
-    conn: Writer,
+    writer: desk::Writer,
     inbox: inbox::Inbox,
     #[expect(dead_code, reason = "held until the store goes")]
     lock: lock::Lock,
 }
-
-/// The one connection that writes. Waiting for it is in memory and in order, so SQLite never sees two writers of ours.
-type Writer = Arc<Mutex<SqliteConnection>>;
 
 impl Store {
     /// Opens `dir/octoswarm.db`, creating what is missing, and takes the lock beside it.
@@ -143,12 +141,12 @@ impl Store {
         self.0.writing.as_ref().ok_or(Error::ReadOnly)
     }
 
-    async fn writer(&self) -> Result<MutexGuard<'_, SqliteConnection>, Error> {
-        Ok(self.writing()?.conn.lock().await)
+    async fn writer(&self) -> Result<MutexGuard<'_, desk::Desk>, Error> {
+        Ok(self.writing()?.writer.lock().await)
     }
 
-    fn readers(&self) -> &SqlitePool {
-        &self.0.readers
+    async fn reader(&self) -> Result<readers::Reader<'_>, Error> {
+        self.0.readers.lend().await
     }
 
     /// Whether the clock was set back since the last call; notes the time.

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::time::Duration;
 
 use sqlx::migrate::Migrator;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
-use tokio::sync::Mutex;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
+use super::desk::Writer;
 use super::error::{SQLITE_CORRUPT, SQLITE_NOTADB, primary_code};
 use super::inbox::Inbox;
 use super::lock::Lock;
+use super::readers::Readers;
 use super::{Bell, Error, Inner, Options, Store, Writing};
 use crate::domain::Clock;
 use crate::stdx::file;
@@ -50,10 +50,10 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     MIGRATIONS.run(&mut conn).await.map_err(|source| Error::Migrate { path: path.clone(), source })?;
 
     let bell = Arc::new(Bell::new());
-    let conn = Arc::new(Mutex::new(conn));
-    let inbox = Inbox::start(conn.clone(), clock.clone(), bell.clone(), options.inbox);
-    let readers = readers(&path, options);
-    let writing = Some(Writing { conn, inbox, lock });
+    let writer = Writer::new(conn);
+    let inbox = Inbox::start(writer.clone(), clock.clone(), bell.clone(), options.inbox);
+    let readers = Readers::new(connect_options(&path, options), options.readers);
+    let writing = Some(Writing { writer, inbox, lock });
     let seen = AtomicI64::new(clock.now());
     let store = Store(Arc::new(Inner { path: path.clone(), clock, node, bell, writing, readers, seen }));
     store.ping().await.map_err(|error| match error {
@@ -77,7 +77,7 @@ pub(super) async fn looking_on(dir: &Path, clock: Clock, options: &Options) -> R
     if found != known {
         return Err(Error::OtherSchema { path, found, known });
     }
-    let readers = readers(&path, options);
+    let readers = Readers::new(connect_options(&path, options), options.readers);
     let seen = AtomicI64::new(clock.now());
     let node = fs::read_to_string(dir.join(NODE)).map(|text| text.trim().to_owned()).unwrap_or_default();
     Ok(Store(Arc::new(Inner { path, clock, node, bell: Arc::new(Bell::new()), writing: None, readers, seen })))
@@ -90,16 +90,6 @@ fn connect_options(path: &Path, options: &Options) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(options.busy_timeout)
         .disable_statement_logging()
-}
-
-fn readers(path: &Path, options: &Options) -> SqlitePool {
-    SqlitePoolOptions::new()
-        .max_connections(options.readers.max(1))
-        .idle_timeout(None)
-        .max_lifetime(None)
-        .test_before_acquire(false)
-        .acquire_timeout(Duration::from_secs(30))
-        .connect_lazy_with(connect_options(path, options).pragma("query_only", "ON"))
 }
 
 /// Bodies of private repositories lie here: a directory that we make is ours alone.
@@ -213,8 +203,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Clock::manual(0)).await.unwrap();
         let mut conn = store.writer().await.unwrap();
-        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *conn).await.unwrap();
-        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut *conn).await.unwrap();
+        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut **conn).await.unwrap();
+        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut **conn).await.unwrap();
         assert_eq!((synchronous, foreign_keys), (2, 1), "2 is FULL");
     }
 }

@@ -1,7 +1,6 @@
 //! Retention: what came to its end long ago may go. Effects stay: they are what keeps a repeat harmless.
 
 use serde::Serialize;
-use sqlx::Connection;
 
 use super::{Error, Store};
 use crate::domain::Millis;
@@ -22,7 +21,7 @@ impl Store {
     /// The database failed; nothing went then.
     pub async fn prune(&self, before: Millis) -> Result<Pruned, Error> {
         let mut conn = self.writer().await?;
-        let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
+        let mut tx = conn.begin().await?;
         let jobs = sqlx::query("DELETE FROM job WHERE finished_at < ? AND state IN ('completed', 'cancelled')")
             .bind(before)
             .execute(&mut *tx)

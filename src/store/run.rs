@@ -74,7 +74,7 @@ impl Store {
             .bind(new.head.as_ref().map(Sha::as_str))
             .bind(new.job.map(|job| job.0))
             .bind(self.now())
-            .execute(&mut *conn)
+            .execute(&mut **conn)
             .await?;
         }
         self.bell().ring_progress();
@@ -102,7 +102,7 @@ impl Store {
                 .bind(detail)
                 .bind(finished_at)
                 .bind(run.to_string())
-                .execute(&mut *conn)
+                .execute(&mut **conn)
                 .await?
         };
         if done.rows_affected() == 0 {
@@ -115,8 +115,10 @@ impl Store {
     /// # Errors
     /// The database failed or the row is damaged.
     pub async fn run(&self, id: RunId) -> Result<Option<RunRow>, Error> {
-        let row =
-            sqlx::query("SELECT * FROM run WHERE id = ?").bind(id.to_string()).fetch_optional(self.readers()).await?;
+        let row = sqlx::query("SELECT * FROM run WHERE id = ?")
+            .bind(id.to_string())
+            .fetch_optional(&mut *self.reader().await?)
+            .await?;
         row.as_ref().map(load).transpose()
     }
 
@@ -127,7 +129,7 @@ impl Store {
     pub async fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
         let rows = sqlx::query("SELECT * FROM run ORDER BY started_at DESC, id DESC LIMIT ?")
             .bind(row::limit(limit))
-            .fetch_all(self.readers())
+            .fetch_all(&mut *self.reader().await?)
             .await?;
         rows.iter().map(load).collect()
     }
@@ -139,7 +141,7 @@ impl Store {
     pub async fn runs_of_job(&self, job: JobId) -> Result<Vec<RunRow>, Error> {
         let rows = sqlx::query("SELECT * FROM run WHERE job = ? ORDER BY started_at, id")
             .bind(job.0)
-            .fetch_all(self.readers())
+            .fetch_all(&mut *self.reader().await?)
             .await?;
         rows.iter().map(load).collect()
     }
@@ -159,7 +161,7 @@ impl Store {
             .bind(run.to_string())
             .bind(self.now())
             .bind(text)
-            .fetch_optional(&mut *conn)
+            .fetch_optional(&mut **conn)
             .await?
         };
         self.bell().ring_progress();
@@ -175,7 +177,7 @@ impl Store {
             .bind(run.to_string())
             .bind(seq)
             .bind(row::limit(limit))
-            .fetch_all(self.readers())
+            .fetch_all(&mut *self.reader().await?)
             .await?;
         rows.iter()
             .map(|row| Ok(ProgressRow { seq: row.try_get("seq")?, at: row.try_get("at")?, text: row.try_get("text")? }))

@@ -54,7 +54,7 @@ impl Store {
             .bind(key)
             .bind(self.now())
             .bind(run.to_string())
-            .fetch_optional(&mut *conn)
+            .fetch_optional(&mut **conn)
             .await?
         };
         self.bell().ring_progress();
@@ -83,7 +83,7 @@ impl Store {
                 .bind(detail)
                 .bind(finished_at)
                 .bind(id.0)
-                .execute(&mut *conn)
+                .execute(&mut **conn)
                 .await?
         };
         if done.rows_affected() == 0 {
@@ -102,7 +102,7 @@ impl Store {
             "SELECT * FROM step WHERE key = ? AND state = 'done' AND artifact IS NOT NULL ORDER BY id DESC LIMIT 1",
         )
         .bind(key)
-        .fetch_optional(self.readers())
+        .fetch_optional(&mut *self.reader().await?)
         .await?;
         match row.as_ref().map(load).transpose() {
             Err(error @ Error::Damaged { .. }) => {
@@ -120,7 +120,7 @@ impl Store {
     pub async fn steps(&self, run: RunId) -> Result<Vec<StepRow>, Error> {
         let rows = sqlx::query("SELECT * FROM step WHERE run = ? ORDER BY id")
             .bind(run.to_string())
-            .fetch_all(self.readers())
+            .fetch_all(&mut *self.reader().await?)
             .await?;
         rows.iter().map(load).collect()
     }

@@ -474,3 +474,16 @@ async fn an_attempt_that_takes_too_long_is_ended_and_tried_again() {
     assert_eq!(row.state, JobState::Retryable);
     assert!(row.last_error.unwrap().contains("took longer"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn under_a_paused_clock_nothing_times_out_but_what_waits_by_tokios_time() {
+    let (_dir, store, _) = fresh().await;
+    let id = put(&store, &plain(0)).await;
+    let queue = Queue::new(store.clone(), patient());
+    let idle = queue.run_until_idle(|_| async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        Ok(())
+    });
+    assert_eq!(idle.await.unwrap().ran, 1);
+    assert_eq!(state(&store, id).await, JobState::Completed);
+}

@@ -456,6 +456,27 @@ async fn one_key_enqueued_fifty_times_at_once_is_one_job() {
 }
 
 #[tokio::test]
+async fn a_caller_that_gives_up_half_way_leaves_the_store_usable() {
+    let (_dir, store, _) = fresh().await;
+    for turns in 0..60 {
+        let job = review(turns, 'a');
+        tokio::select! {
+            biased;
+            _ = store.enqueue(&job, NewJob::at(START)) => {}
+            () = async { for _ in 0..turns { tokio::task::yield_now().await } } => {}
+        }
+        // What is written next belongs to no transaction of somebody else.
+        store.set_cursor("turn", &turns.to_string()).await.unwrap();
+        assert_eq!(store.get_cursor("turn").await.unwrap(), Some(turns.to_string()));
+    }
+    // Some are in, some are not, none is in the way.
+    for number in 0..60 {
+        store.enqueue(&review(number, 'a'), NewJob::at(START)).await.unwrap();
+    }
+    assert_eq!(store.unfinished_jobs().await.unwrap().len(), 60);
+}
+
+#[tokio::test]
 async fn a_finished_key_may_be_enqueued_again_and_is_remembered() {
     let (_dir, store, _) = fresh().await;
     let job = review(7, 'a');
