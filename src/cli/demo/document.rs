@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::show::{about, suggestion};
 use super::story::{REPO, Story, findings};
 use crate::app::runs::Timeline;
-use crate::demo::{Pull, ReviewComment};
+use crate::demo::{Call, Pull, ReviewComment};
 use crate::domain::Finding;
 
 pub async fn document(story: &Story, took: Duration) -> anyhow::Result<Value> {
@@ -22,9 +22,15 @@ pub async fn document(story: &Story, took: Duration) -> anyhow::Result<Value> {
         "pull_requests": pulls.iter().map(|p| pull(story, p)).collect::<Vec<_>>(),
         "review_comments": comments.iter().map(|c| comment(story, c, &findings)).collect::<Vec<_>>(),
         "deliveries": timelines.iter().map(delivery).collect::<Vec<_>>(),
-        "refused_calls": story.github().refusals(),
+        "refused_calls": refused_calls(story),
         "duration_ms": took.as_millis(),
     }))
+}
+
+/// Calls that a correct client would not make. Asking whether there is a configuration file is none of them.
+fn refused_calls(story: &Story) -> Vec<Call> {
+    let refusals = story.github().refusals().into_iter();
+    refusals.filter(|call| !(call.status == 404 && call.path.contains("/contents/"))).collect()
 }
 
 fn pull(story: &Story, pull: &Pull) -> Value {
