@@ -1,1 +1,36 @@
-//! analysis
+//! The static engine: rules as YAML files over syntax trees, secrets, merge leftovers, broken links. No model needed.
+//!
+//! Promise: the same text gives the same findings; one parse a file; a fix that is offered has been tried.
+//! Never: no file system, no git, no network, no process; it sees a path and a text.
+
+mod engine;
+mod flow;
+mod language;
+mod lines;
+mod skip;
+
+pub mod fix;
+pub mod links;
+pub mod rule;
+pub mod sarif;
+pub mod secrets;
+
+pub use engine::{Engine, RuleInfo, Scan};
+pub use language::Language;
+pub use rule::{Rule, Snippet};
+pub use skip::skip_reason;
+
+/// Why the rules could not be made ready. All of it is about the rule files compiled into the program.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the rule file {file} is not valid: {source}")]
+    Parse { file: String, source: Box<serde_saphyr::Error> },
+    #[error("the rule file {file} has a wrong value under `{key}`: {reason}")]
+    Value { file: String, key: &'static str, reason: String },
+    #[error("the rule file {file} does not compile for {language}: {source}")]
+    Compile { file: String, language: &'static str, source: Box<ast_grep_config::RuleConfigError> },
+    #[error("two fixes want line {line}")]
+    Overlap { line: u32 },
+    #[error("a fix names lines {start} to {end}, and the file has {lines}")]
+    OutOfRange { start: u32, end: u32, lines: usize },
+}

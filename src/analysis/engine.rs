@@ -1,0 +1,317 @@
+//! One parse a file, every rule of its language in one walk over the tree.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::time::{Duration, Instant};
+
+use ast_grep_core::matcher::MatcherExt;
+use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_core::{AstGrep, Matcher, Node, NodeMatch};
+use ast_grep_language::SupportLang;
+use regex::Regex;
+
+use super::flow::Flow;
+use super::lines::Lines;
+use super::rule::{Compiled, Rule};
+use super::{Error, Language, fix, language, links, rule, secrets, skip};
+use crate::domain::{Category, Finding, Fingerprint, RuleId, Severity};
+
+pub(super) type Tree = AstGrep<StrDoc<SupportLang>>;
+pub(super) type TreeNode<'t> = Node<'t, StrDoc<SupportLang>>;
+type Match<'t> = NodeMatch<'t, StrDoc<SupportLang>>;
+
+/// A tree deeper than this would make walks over ancestors quadratic.
+const MAX_DEPTH: u32 = 1000;
+/// A last guard; ordinary files take milliseconds.
+const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// Every rule, compiled once. Cheap to share, safe to use from many threads.
+pub struct Engine {
+    rules: Vec<Rule>,
+    infos: Vec<RuleInfo>,
+    languages: HashMap<Language, Dispatch>,
+}
+
+/// What a rule says about itself.
+#[derive(Debug, Clone)]
+pub struct RuleInfo {
+    pub id: RuleId,
+    pub category: Category,
+    pub severity: Severity,
+    /// Empty for a rule that reads any text.
+    pub languages: Vec<Language>,
+    pub message: String,
+    pub why: String,
+    pub reference: Option<String>,
+    pub has_fix: bool,
+}
+
+/// What one file gave.
+#[derive(Debug, Clone, Default)]
+pub struct Scan {
+    pub language: Option<Language>,
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+    /// Why the file was not read, or not read as code.
+    pub not_read: Option<String>,
+    /// The parser had to guess somewhere; what it did understand was still read.
+    pub syntax_errors: bool,
+}
+
+/// The rules of one language, by the kind of node that they can match.
+#[derive(Default)]
+struct Dispatch {
+    rules: Vec<Compiled>,
+    by_kind: Vec<Vec<usize>>,
+}
+
+/// A finding before its fingerprint is counted.
+pub(super) struct Hit {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The text that names it across pushes.
+    pub(super) matched: String,
+    pub(super) finding: Finding,
+}
+
+impl Engine {
+    /// The rules that are compiled into the program; made ready at the first call, shared afterwards.
+    ///
+    /// # Errors
+    /// When a rule file is wrong, naming the file and the key.
+    pub fn embedded() -> Result<Arc<Self>, Error> {
+        static ENGINE: OnceLock<Arc<Engine>> = OnceLock::new();
+        if let Some(engine) = ENGINE.get() {
+            return Ok(Arc::clone(engine));
+        }
+        let (rules, compiled) = rule::load_embedded()?;
+        let engine = Arc::new(Self::new(rules, compiled));
+        Ok(Arc::clone(ENGINE.get_or_init(|| engine)))
+    }
+
+    pub(super) fn new(rules: Vec<Rule>, compiled: Vec<Compiled>) -> Self {
+        let mut infos: Vec<_> = rules.iter().map(RuleInfo::from).collect();
+        infos.extend(secrets::rules());
+        infos.push(links::info());
+        let mut languages: HashMap<Language, Dispatch> = HashMap::new();
+        for compiled in compiled {
+            languages.entry(compiled.language).or_default().add(compiled);
+        }
+        Self { rules, infos, languages }
+    }
+
+    /// Every rule, also those that are not made of syntax.
+    pub fn rules(&self) -> &[RuleInfo] {
+        &self.infos
+    }
+
+    /// The rule files, with their snippets.
+    pub fn rule_files(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Everything there is to say about one file.
+    pub fn scan(&self, path: &str, text: &str) -> Scan {
+        if let Some(reason) = skip::skip_reason(path, text.as_bytes()) {
+            return Scan { language: Language::of_path(path), not_read: Some(reason), ..Scan::default() };
+        }
+        let lines = Lines::new(text);
+        let mut hits = secrets::hits(path, text, &lines);
+        let language = Language::of_path(path);
+        let mut scan = Scan { language, ..Scan::default() };
+        match language.and_then(|l| self.languages.get(&l).map(|d| (l, d))) {
+            None => scan.not_read = Some(no_rules(path)),
+            Some((language, dispatch)) => match parse(language, text) {
+                Err(reason) => scan.not_read = Some(reason),
+                Ok(tree) => {
+                    scan.syntax_errors = tree.root().get_inner_node().has_error();
+                    if !self.walk(dispatch, &tree, path, &lines, &mut hits) {
+                        scan.not_read = Some("took too long".to_owned());
+                    }
+                }
+            },
+        }
+        scan.findings = finish(path, text, &lines, hits);
+        scan
+    }
+
+    /// Whether every node was visited before the time was up.
+    fn walk(&self, dispatch: &Dispatch, tree: &Tree, path: &str, lines: &Lines<'_>, hits: &mut Vec<Hit>) -> bool {
+        let text = tree.get_text();
+        let in_tests = language::is_test(path);
+        let speaks: Vec<bool> = dispatch
+            .rules
+            .iter()
+            .map(|compiled| {
+                self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
+                    && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
+                    && !compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text))
+            })
+            .collect();
+        let flow = Flow::new(tree);
+        let started = Instant::now();
+        for (visited, node) in tree.root().dfs().enumerate() {
+            if visited % 512 == 511 && started.elapsed() > MAX_TIME {
+                return false;
+            }
+            let Some(indexes) = dispatch.by_kind.get(usize::from(node.kind_id())) else { continue };
+            for index in indexes.iter().filter(|i| speaks.get(**i).copied().unwrap_or(false)) {
+                let Some(compiled) = dispatch.rules.get(*index) else { continue };
+                let Some(matched) = compiled.config.matcher.match_node(node.clone()) else { continue };
+                if flow.lets_pass(compiled, &matched) {
+                    continue;
+                }
+                if let Some(rule) = self.rules.get(compiled.rule) {
+                    hits.push(hit(rule, compiled, &matched, path, lines));
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Dispatch {
+    fn add(&mut self, compiled: Compiled) {
+        let index = self.rules.len();
+        // A rule without kinds is refused when it is compiled.
+        for kind in &compiled.config.matcher.potential_kinds().unwrap_or_default() {
+            if self.by_kind.len() <= kind {
+                self.by_kind.resize_with(kind + 1, Vec::new);
+            }
+            if let Some(slot) = self.by_kind.get_mut(kind) {
+                slot.push(index);
+            }
+        }
+        self.rules.push(compiled);
+    }
+}
+
+impl From<&Rule> for RuleInfo {
+    fn from(rule: &Rule) -> Self {
+        Self {
+            id: rule.id.clone(),
+            category: rule.category,
+            severity: rule.severity,
+            languages: rule.languages.clone(),
+            message: rule.message.clone(),
+            why: rule.why.clone(),
+            reference: rule.reference.clone(),
+            has_fix: rule.has_fix,
+        }
+    }
+}
+
+/// The tree, or why there is none.
+pub(super) fn parse(language: Language, text: &str) -> Result<Tree, String> {
+    if skip::nests_too_deeply(text) {
+        return Err("nested too deeply".to_owned());
+    }
+    let tree = Tree::try_new(text, language.grammar()).map_err(|_| "took too long".to_owned())?;
+    let too_deep = {
+        let root = tree.root().get_inner_node();
+        let mut cursor = root.walk();
+        let mut deepest = 0;
+        'walk: loop {
+            if cursor.goto_first_child() {
+                deepest = deepest.max(cursor.depth());
+                if deepest > MAX_DEPTH {
+                    break 'walk;
+                }
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    break 'walk;
+                }
+            }
+        }
+        deepest > MAX_DEPTH
+    };
+    if too_deep { Err("nested too deeply".to_owned()) } else { Ok(tree) }
+}
+
+fn no_rules(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name.rsplit_once('.') {
+        Some((_, extension)) if !extension.is_empty() => format!("no rules for .{extension}"),
+        _ => format!("no rules for {name}"),
+    }
+}
+
+fn hit(rule: &Rule, compiled: &Compiled, matched: &Match<'_>, path: &str, lines: &Lines<'_>) -> Hit {
+    let place = compiled.at.as_ref().and_then(|name| matched.get_env().get_match(name)).unwrap_or(matched.get_node());
+    let range = place.range();
+    let fix = compiled.config.fixer.first().and_then(|fixer| {
+        let edit = matched.make_edit(&compiled.config.matcher, fixer);
+        let inserted = String::from_utf8(edit.inserted_text).ok()?;
+        fix::whole_lines(lines, edit.position..edit.position + edit.deleted_length, &inserted)
+    });
+    let finding = Finding {
+        category: rule.category,
+        severity: rule.severity,
+        rule: rule.id.clone(),
+        path: path.to_owned(),
+        span: lines.span(range.clone()),
+        message: rule.message.clone(),
+        why: rule.why.clone(),
+        fix,
+        reference: rule.reference.clone(),
+        fingerprint: Fingerprint::new(&rule.id, path, "", 0),
+    };
+    Hit { start: range.start, end: range.end, matched: place.text().into_owned(), finding }
+}
+
+/// Sorts, drops what is said twice or was allowed by a comment, and names the rest.
+pub(super) fn finish(path: &str, text: &str, lines: &Lines<'_>, mut hits: Vec<Hit>) -> Vec<Finding> {
+    hits.sort_by(|a, b| (a.start, b.end, &a.finding.rule).cmp(&(b.start, a.end, &b.finding.rule)));
+    let allowed = Allowed::read(text, lines);
+    let mut seen: HashMap<(RuleId, String), usize> = HashMap::new();
+    let mut last: HashMap<RuleId, (usize, u32)> = HashMap::new();
+    let mut findings = Vec::with_capacity(hits.len());
+    for mut hit in hits {
+        // A longer match of the same rule that starts on this line has said it already: `a + b + c` is one concatenation.
+        let line = hit.finding.span.start_line;
+        let inner = last.get(&hit.finding.rule).is_some_and(|(end, on)| hit.end <= *end && *on == line);
+        if inner {
+            continue;
+        }
+        last.insert(hit.finding.rule.clone(), (hit.end, line));
+        let nth = seen.entry((hit.finding.rule.clone(), hit.matched.clone())).or_default();
+        hit.finding.fingerprint = Fingerprint::new(&hit.finding.rule, path, &hit.matched, *nth);
+        *nth += 1;
+        if !allowed.covers(&hit.finding) {
+            findings.push(hit.finding);
+        }
+    }
+    findings
+}
+
+/// Comments of the form `octoswarm-ignore: rule-id, other-rule`, on the line of a finding or on the line above it.
+struct Allowed<'t> {
+    by_line: HashMap<u32, Vec<&'t str>>,
+}
+
+impl<'t> Allowed<'t> {
+    fn read(text: &'t str, lines: &Lines<'_>) -> Self {
+        #[expect(clippy::expect_used, reason = "a literal pattern; the tests of this room compile it")]
+        static COMMENT: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"octoswarm-ignore:[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)")
+                .expect("the pattern is valid")
+        });
+        let mut by_line: HashMap<u32, Vec<&str>> = HashMap::new();
+        for found in COMMENT.captures_iter(text) {
+            let (Some(whole), Some(ids)) = (found.get(0), found.get(1)) else { continue };
+            let line = lines.line_at(whole.start());
+            by_line.entry(line).or_default().extend(ids.as_str().split(',').map(str::trim));
+        }
+        Self { by_line }
+    }
+
+    fn covers(&self, finding: &Finding) -> bool {
+        let line = finding.span.start_line;
+        [line, line.saturating_sub(1)]
+            .iter()
+            .filter_map(|at| self.by_line.get(at))
+            .any(|ids| ids.contains(&finding.rule.0.as_str()))
+    }
+}

@@ -1,0 +1,751 @@
+//! Where a value comes from, within one function: is it fixed by the source text, or put together at run time?
+//!
+//! This is what separates `os.system("clear")` from `os.system("rm " + name)`. It follows local assignments, constants
+//! of the file, loops over literal lists and calls that only reshape their argument; it does not follow calls into other
+//! functions. A parameter is never fixed, unless its declared type is a number.
+
+use std::sync::LazyLock;
+
+use ast_grep_core::NodeMatch;
+use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_language::SupportLang;
+use regex::Regex;
+
+use super::engine::{Tree, TreeNode};
+use super::rule::Compiled;
+
+/// Chains of assignments longer than this are not followed.
+const MAX_HOPS: usize = 12;
+/// Nodes looked at for one question; a question that costs more counts as unknown.
+const MAX_STEPS: usize = 20_000;
+
+/// What is known about an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// Written in the source, or made harmless. Text when it is a string.
+    Constant(Option<String>),
+    /// A string put together from at least one part that is not constant; holds the literal parts.
+    Built(String),
+    /// Anything.
+    Opaque,
+}
+
+pub(super) struct Flow<'t> {
+    tree: &'t Tree,
+}
+
+struct Question<'q> {
+    safe_calls: Option<&'q Regex>,
+    /// Names being resolved, against cycles.
+    names: Vec<String>,
+    steps: usize,
+}
+
+#[expect(clippy::expect_used, reason = "literal patterns; every test of this file compiles them")]
+mod patterns {
+    use super::{LazyLock, Regex};
+
+    fn regex(pattern: &str) -> Regex {
+        Regex::new(pattern).expect("the pattern is valid")
+    }
+
+    pub(super) static CONSTANT_NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^_*[A-Z][A-Z0-9_]+$"));
+    /// Calls whose result is a number, or a digest, whatever went in.
+    pub(super) static HARMLESS_CALL: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?x)^(int|float|bool|len|ord|hash|id|Number|parseInt|parseFloat|BigInt|Boolean
+            |uuid\.uuid[14]|uuid4|time\.time|Date\.now|Math\.\w+|Number\.parse(Int|Float)|os\.getpid|crypto\.randomUUID|randomUUID
+            |Integer\.(parseInt|valueOf|toString)|Long\.(parseLong|valueOf|toString)|Double\.parseDouble|UUID\.(randomUUID|fromString)|System\.currentTimeMillis|System\.nanoTime
+            |strconv\.(Itoa|FormatInt|FormatUint|FormatBool|Atoi|ParseInt)|uint\d*|int\d+|time\.Now
+            |Uuid::new_v4|std::process::id|process::id)$
+            |\.(size|len|count|length|getTime|hexdigest|ordinal|toISOString|getAsInt|intValue|longValue|hashCode|isoformat|timestamp)$",
+        )
+    });
+    /// Methods that reshape their receiver and add only their arguments.
+    pub(super) static RESHAPING: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?x)^(strip|lstrip|rstrip|lower|upper|title|encode|decode|join|replace|split|splitlines|ljust|rjust|zfill|expandtabs|copy|items|keys|values
+            |trim|trimStart|trimEnd|toLowerCase|toUpperCase|concat|slice|substring|toString|valueOf|padStart|padEnd|flat|stripIndent|strip_indent|formatted_
+            |to_string|to_owned|into|clone|as_str|as_ref|as_bytes|into_boxed_str|borrow|deref|to_vec|iter|into_iter|into_bytes|to_lowercase|to_uppercase
+            |append|insert|intern|getBytes|toCharArray|build|String)$",
+        )
+    });
+    pub(super) static NUMERIC_TYPE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(int|long|short|byte|float|double|bool|boolean|number|bigint|Integer|Long|Short|Double|Float|Boolean|UUID|Uuid|[ui](8|16|32|64|128|size)|f(32|64)|u?int(8|16|32|64))\b",
+        )
+    });
+    /// One conversion of a format string, C style.
+    pub(super) static VERB: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"%(?:\((?:\w+)\))?[-+ #0]*(?:\d+|\*)?(?:\.\d+)?([a-zA-Z])"));
+}
+use patterns::{CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, VERB};
+
+impl<'t> Flow<'t> {
+    pub(super) fn new(tree: &'t Tree) -> Self {
+        Self { tree }
+    }
+
+    /// Whether the values behind a match's metavariables are harmless for this rule.
+    pub(super) fn lets_pass(&self, compiled: &Compiled, matched: &NodeMatch<'t, StrDoc<SupportLang>>) -> bool {
+        if compiled.dynamic.is_empty() && compiled.built.is_empty() {
+            return false;
+        }
+        let ask = |name: &String| {
+            let mut question = Question { safe_calls: compiled.safe_calls.as_ref(), names: Vec::new(), steps: 0 };
+            let env = matched.get_env();
+            let mut nodes: Vec<_> = env.get_match(name).cloned().into_iter().collect();
+            nodes.extend(env.get_multiple_matches(name));
+            nodes.iter().filter(|n| n.is_named()).map(|n| self.value(n, &mut question)).reduce(combine)
+        };
+        let dynamic = compiled.dynamic.iter().all(|name| !matches!(ask(name), None | Some(Value::Constant(_))));
+        let built = compiled.built.iter().all(|name| match ask(name) {
+            Some(Value::Built(text)) => compiled.built_text.as_ref().is_none_or(|wanted| wanted.is_match(&text)),
+            _ => false,
+        });
+        !(dynamic && built)
+    }
+
+    fn value(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        question.steps += 1;
+        if question.steps > MAX_STEPS {
+            return Value::Opaque;
+        }
+        match node.kind().as_ref() {
+            "string" | "template_string" | "concatenated_string" => self.string(node, question),
+            "interpreted_string_literal"
+            | "raw_string_literal"
+            | "string_literal"
+            | "char_literal"
+            | "rune_literal"
+            | "character_literal" => Value::Constant(Some(node.text().into_owned())),
+            "integer"
+            | "float"
+            | "true"
+            | "false"
+            | "none"
+            | "null"
+            | "undefined"
+            | "number"
+            | "int_literal"
+            | "float_literal"
+            | "nil"
+            | "boolean_literal"
+            | "integer_literal"
+            | "decimal_integer_literal"
+            | "hex_integer_literal"
+            | "decimal_floating_point_literal"
+            | "null_literal"
+            | "regex"
+            | "unit_expression"
+            | "type_identifier"
+            | "class_literal"
+            | "array_type"
+            | "slice_type"
+            | "arrow_function"
+            | "function_expression"
+            | "lambda"
+            | "lambda_expression"
+            | "comment"
+            | "line_comment"
+            | "block_comment"
+            | "ellipsis"
+            | "dimensions_expr" => Value::Constant(None),
+            "identifier" | "shorthand_property_identifier" => self.name(node, question),
+            "binary_operator" | "binary_expression" => self.binary(node, question),
+            "parenthesized_expression"
+            | "list"
+            | "tuple"
+            | "set"
+            | "array"
+            | "array_expression"
+            | "array_initializer"
+            | "array_creation_expression"
+            | "tuple_expression"
+            | "expression_list"
+            | "argument_list"
+            | "arguments"
+            | "spread_element"
+            | "list_splat"
+            | "await"
+            | "await_expression"
+            | "as_expression"
+            | "satisfies_expression"
+            | "non_null_expression"
+            | "reference_expression"
+            | "unary_expression"
+            | "unary_operator"
+            | "not_operator"
+            | "boolean_operator"
+            | "comparison_operator"
+            | "composite_literal"
+            | "literal_value"
+            | "literal_element"
+            | "cast_expression"
+            | "try_expression"
+            | "type_cast_expression"
+            | "sequence_expression"
+            | "dictionary"
+            | "object"
+            | "keyed_element"
+            | "variadic_argument"
+            | "dictionary_splat" => self.all_of(node, question),
+            "pair" => self.field(node, "value", question),
+            "keyword_argument" => self.field(node, "value", question),
+            "conditional_expression" => match node.children().filter(|c| c.is_named()).collect::<Vec<_>>().as_slice() {
+                [yes, _, no] => either(self.value(yes, question), self.value(no, question)),
+                _ => Value::Opaque,
+            },
+            "ternary_expression" => {
+                either(self.field(node, "consequence", question), self.field(node, "alternative", question))
+            }
+            "list_comprehension" | "generator_expression" | "set_comprehension" => self.field(node, "body", question),
+            "subscript" | "subscript_expression" | "index_expression" | "slice_expression" => {
+                let base = node.field("value").or_else(|| node.field("object")).or_else(|| node.field("operand"));
+                base.map_or(Value::Opaque, |base| self.value(&base, question))
+            }
+            "attribute"
+            | "member_expression"
+            | "selector_expression"
+            | "field_access"
+            | "field_expression"
+            | "scoped_identifier" => self.member(node, question),
+            "call" | "call_expression" | "method_invocation" | "object_creation_expression" => {
+                self.call(node, question)
+            }
+            "macro_invocation" => self.rust_macro(node),
+            _ => Value::Opaque,
+        }
+    }
+
+    fn string(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        let mut text = String::new();
+        let mut fixed = true;
+        for child in node.children() {
+            match child.kind().as_ref() {
+                "interpolation" | "template_substitution" => {
+                    let inner = child.children().find(|c| c.is_named() && c.kind() != "comment");
+                    match inner.map_or(Value::Opaque, |inner| self.value(&inner, question)) {
+                        Value::Constant(part) => text.push_str(part.as_deref().unwrap_or_default()),
+                        Value::Built(part) => {
+                            fixed = false;
+                            text.push_str(&part);
+                        }
+                        Value::Opaque => {
+                            fixed = false;
+                            text.push_str("{}");
+                        }
+                    }
+                }
+                "string" => match self.string(&child, question) {
+                    Value::Constant(part) => text.push_str(part.as_deref().unwrap_or_default()),
+                    Value::Built(part) => {
+                        fixed = false;
+                        text.push_str(&part);
+                    }
+                    Value::Opaque => fixed = false,
+                },
+                "string_start" | "string_end" | "\"" | "'" | "`" => {}
+                _ => text.push_str(&child.text()),
+            }
+        }
+        if fixed { Value::Constant(Some(text)) } else { Value::Built(text) }
+    }
+
+    fn binary(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        let (Some(left), Some(right)) = (node.field("left"), node.field("right")) else { return Value::Opaque };
+        let operator = node.field("operator").map(|o| o.text().into_owned()).unwrap_or_default();
+        let (left, right) = (self.value(&left, question), self.value(&right, question));
+        match operator.as_str() {
+            "+" | "||" if operator == "+" || is_text(&left) || is_text(&right) => combine(left, right),
+            // A format string with numbers only cannot be broken out of.
+            "%" => match (&left, &right) {
+                (Value::Constant(Some(format)), _) if only_numbers(format) => Value::Constant(Some(format.clone())),
+                _ => combine(left, right),
+            },
+            // "?" * n repeats a constant.
+            "*" if is_constant_text(&left) => left,
+            "*" if is_constant_text(&right) => right,
+            "||" | "&&" | "??" => either(left, right),
+            _ if matches!((&left, &right), (Value::Constant(_), Value::Constant(_))) => Value::Constant(None),
+            "==" | "!=" | "<" | ">" | "<=" | ">=" | "===" | "!==" | "-" | "/" => Value::Constant(None),
+            _ => Value::Opaque,
+        }
+    }
+
+    /// Joins what the named children are worth.
+    fn all_of(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        let children: Vec<_> = node.children().filter(|c| c.is_named()).collect();
+        children
+            .iter()
+            .filter(|c| !c.kind().ends_with("_type") && c.kind() != "type_identifier")
+            .map(|child| self.value(child, question))
+            .reduce(combine)
+            .unwrap_or(Value::Constant(None))
+    }
+
+    fn field(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> Value {
+        node.field(name).map_or(Value::Opaque, |child| self.value(&child, question))
+    }
+
+    fn member(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        let last = node.children().filter(|c| c.is_named()).last();
+        let Some(last) = last else { return Value::Opaque };
+        let name = last.text();
+        if CONSTANT_NAME.is_match(&name) {
+            return Value::Constant(None);
+        }
+        if HARMLESS_CALL.is_match(&format!(".{name}")) {
+            return Value::Constant(None);
+        }
+        // A field of a literal object in the same file, `PATHS.home`.
+        let base = node.field("object").or_else(|| node.field("operand")).or_else(|| node.field("value"));
+        match base {
+            Some(base) if base.kind() == "identifier" => match self.value(&base, question) {
+                Value::Constant(text) => Value::Constant(text),
+                _ => Value::Opaque,
+            },
+            _ => Value::Opaque,
+        }
+    }
+
+    fn call(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        let (callee, receiver, method) = callee(node);
+        if HARMLESS_CALL.is_match(&callee) || question.safe_calls.is_some_and(|safe| safe.is_match(&callee)) {
+            return Value::Constant(None);
+        }
+        let arguments: Vec<_> = node
+            .field("arguments")
+            .map(|list| match list.kind().as_ref() {
+                // Python leaves the brackets out: ",".join("?" for _ in ids).
+                "generator_expression" | "template_string" => vec![list],
+                _ => list.children().filter(|c| c.is_named() && !c.kind().contains("comment")).collect(),
+            })
+            .unwrap_or_default();
+        let of_arguments = |question: &mut Question<'_>| {
+            arguments.iter().map(|a| self.value(a, question)).reduce(combine).unwrap_or(Value::Constant(None))
+        };
+        match method.as_str() {
+            "format" | "formatted" | "Sprintf" | "Sprint" | "Errorf" => {
+                let mut parts = of_arguments(question);
+                if let Some(receiver) =
+                    receiver.as_ref().filter(|r| !matches!(r.text().as_ref(), "String" | "fmt" | "util"))
+                {
+                    parts = combine(self.value(receiver, question), parts);
+                }
+                match &parts {
+                    Value::Built(text) if text.contains('%') && only_numbers(text) => Value::Constant(None),
+                    _ => parts,
+                }
+            }
+            "repeat" | "nCopies" | "Repeat" | "fill" => {
+                let subject = match method.as_str() {
+                    "nCopies" => arguments.last().cloned(),
+                    "Repeat" | "fill" => arguments.first().cloned(),
+                    _ => receiver,
+                };
+                subject.map_or(Value::Opaque, |subject| self.value(&subject, question))
+            }
+            // ids.map(() => "?"): worth what the function gives back.
+            "map" if arguments.len() == 1 => {
+                let body = arguments.first().and_then(|f| f.field("body"));
+                body.map_or(Value::Opaque, |body| self.value(&body, question))
+            }
+            "Join" | "join" if callee.starts_with("strings.") || callee.starts_with("String.") => {
+                of_arguments(question)
+            }
+            "from" | "new" | "StringBuilder" | "StringBuffer" | "String" | "str" | "list" | "tuple" | "sorted"
+            | "set" | "List.of" | "of" | "asList" | "Some" | "Ok" | "make"
+                if !arguments.is_empty() || method != "new" =>
+            {
+                of_arguments(question)
+            }
+            _ if RESHAPING.is_match(&method) => match receiver {
+                Some(receiver) => combine(self.value(&receiver, question), of_arguments(question)),
+                None => of_arguments(question),
+            },
+            _ => Value::Opaque,
+        }
+    }
+
+    /// Arguments of a macro are bare tokens: any lower-case name or inline `{name}` makes them dynamic.
+    fn rust_macro(&self, node: &TreeNode<'t>) -> Value {
+        let name = node.field("macro").map(|m| m.text().into_owned()).unwrap_or_default();
+        if !matches!(name.as_str(), "format" | "concat" | "format_args" | "vec" | "stringify" | "include_str" | "env") {
+            return Value::Opaque;
+        }
+        let mut text = String::new();
+        let mut fixed = true;
+        for token in node.dfs().filter(|n| n.is_named_leaf() || n.kind() == "string_literal") {
+            match token.kind().as_ref() {
+                "string_literal" | "raw_string_literal" => {
+                    let literal = token.text();
+                    fixed &= !inline_name(&literal);
+                    text.push_str(&literal);
+                }
+                "identifier" if token.text() != name.as_str() && !CONSTANT_NAME.is_match(&token.text()) => {
+                    fixed = false
+                }
+                "self" => fixed = false,
+                _ => {}
+            }
+        }
+        if fixed { Value::Constant(Some(text)) } else { Value::Built(text) }
+    }
+
+    /// What a name can hold: every assignment in its function, else in the file.
+    fn name(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
+        let name = node.text().into_owned();
+        if CONSTANT_NAME.is_match(&name) {
+            // Its text is worth knowing when it is written in this file.
+            return match self.assigned(&self.tree.root(), &name, true, question) {
+                Some(Value::Constant(text)) => Value::Constant(text),
+                _ => Value::Constant(None),
+            };
+        }
+        if question.names.contains(&name) {
+            // `query = query + x` adds only its other half.
+            return Value::Constant(None);
+        }
+        if question.names.len() >= MAX_HOPS {
+            return Value::Opaque;
+        }
+        question.names.push(name.clone());
+        let value = self.resolve(node, &name, question);
+        question.names.pop();
+        value
+    }
+
+    fn resolve(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> Value {
+        for scope in node.ancestors().filter(|a| is_function(&a.kind())) {
+            if checked_against_a_list(&scope, name) {
+                return Value::Constant(None);
+            }
+            if let Some(parameter) = parameter(&scope, name) {
+                return if NUMERIC_TYPE.is_match(&parameter.text()) { Value::Constant(None) } else { Value::Opaque };
+            }
+            if let Some(value) = self.assigned(&scope, name, false, question) {
+                return value;
+            }
+        }
+        self.assigned(&self.tree.root(), name, true, question).unwrap_or(Value::Opaque)
+    }
+
+    /// Joins everything that is assigned to a name below `scope`; `None` when nothing is.
+    fn assigned(&self, scope: &TreeNode<'t>, name: &str, top: bool, question: &mut Question<'_>) -> Option<Value> {
+        let mut joined: Option<Value> = None;
+        let nodes: Vec<_> = scope.dfs().collect();
+        question.steps += nodes.len() / 16;
+        for node in nodes {
+            let Some((value, adds)) = assignment(&node, name) else { continue };
+            if top && node.ancestors().any(|a| is_function(&a.kind())) {
+                continue;
+            }
+            let value = value.map_or(Value::Opaque, |value| self.value(&value, question));
+            joined = Some(match joined {
+                None => value,
+                Some(before) if adds => combine(before, value),
+                Some(before) => either(before, value),
+            });
+        }
+        joined
+    }
+}
+
+/// A string made of both, or a collection of both.
+fn combine(left: Value, right: Value) -> Value {
+    use Value::{Built, Constant, Opaque};
+    match (left, right) {
+        (Constant(None), Constant(None)) => Constant(None),
+        (Constant(a), Constant(b)) => Constant(Some(a.unwrap_or_default() + &b.unwrap_or_default())),
+        (Constant(Some(a)), Opaque) => Built(a + "{}"),
+        (Opaque, Constant(Some(b))) => Built("{}".to_owned() + &b),
+        (Built(a), Built(b)) => Built(a + &b),
+        (Built(a), Constant(b)) => Built(a + &b.unwrap_or_default()),
+        (Constant(a), Built(b)) => Built(a.unwrap_or_default() + &b),
+        (Built(a), Opaque) => Built(a + "{}"),
+        (Opaque, Built(b)) => Built("{}".to_owned() + &b),
+        (Opaque | Constant(None), Opaque) | (Opaque, Constant(None)) => Opaque,
+    }
+}
+
+/// One of both; the more dangerous one counts.
+fn either(left: Value, right: Value) -> Value {
+    use Value::{Built, Constant, Opaque};
+    match (left, right) {
+        (Built(a), _) | (_, Built(a)) => Built(a),
+        (Opaque, _) | (_, Opaque) => Opaque,
+        (Constant(a), Constant(b)) => Constant(a.or(b)),
+    }
+}
+
+fn is_text(value: &Value) -> bool {
+    matches!(value, Value::Constant(Some(_)) | Value::Built(_))
+}
+
+fn is_constant_text(value: &Value) -> bool {
+    matches!(value, Value::Constant(Some(_)))
+}
+
+/// Whether a C-style format string has conversions, and all of them print numbers.
+fn only_numbers(format: &str) -> bool {
+    let bare = format.replace("%%", "");
+    let mut verbs = VERB.captures_iter(&bare).peekable();
+    verbs.peek().is_some()
+        && !bare.contains("%v")
+        && verbs.all(|verb| {
+            verb.get(1).is_some_and(|letter| matches!(letter.as_str(), "d" | "i" | "u" | "f" | "x" | "X" | "g" | "e"))
+        })
+}
+
+/// `format!("{name}")`: a lower-case name inside braces.
+fn inline_name(literal: &str) -> bool {
+    let bare = literal.replace("{{", "");
+    bare.match_indices('{').any(|(at, _)| {
+        bare.get(at + 1..).and_then(|rest| rest.chars().next()).is_some_and(|c| c == '_' || c.is_ascii_lowercase())
+    })
+}
+
+/// The callee's text, the receiver of a method call, and the last name of the callee.
+fn callee<'t>(node: &TreeNode<'t>) -> (String, Option<TreeNode<'t>>, String) {
+    if node.kind() == "method_invocation" {
+        let name = node.field("name").map(|n| n.text().into_owned()).unwrap_or_default();
+        let object = node.field("object");
+        let text = object.as_ref().map_or_else(|| name.clone(), |o| format!("{}.{name}", o.text()));
+        return (text, object, name);
+    }
+    if node.kind() == "object_creation_expression" {
+        let name = node.field("type").map(|n| n.text().into_owned()).unwrap_or_default();
+        return (name.clone(), None, name);
+    }
+    let Some(function) = node.field("function") else { return Default::default() };
+    let text = function.text().into_owned();
+    let receiver = function.field("object").or_else(|| function.field("operand")).or_else(|| function.field("value"));
+    let method = text.rsplit(['.', ':']).next().unwrap_or(&text).to_owned();
+    (text, receiver, method)
+}
+
+fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "lambda"
+            | "function_declaration"
+            | "function_expression"
+            | "generator_function_declaration"
+            | "generator_function"
+            | "arrow_function"
+            | "method_definition"
+            | "method_declaration"
+            | "func_literal"
+            | "constructor_declaration"
+            | "lambda_expression"
+            | "function_item"
+            | "closure_expression"
+    )
+}
+
+/// The parameter of a function that brings a name in.
+fn parameter<'t>(function: &TreeNode<'t>, name: &str) -> Option<TreeNode<'t>> {
+    let single = function.field("parameter").filter(|p| p.text() == name);
+    let list = function.field("parameters")?;
+    let found = list.children().find(|parameter| {
+        parameter.dfs().any(|n| n.is_named_leaf() && n.kind().ends_with("identifier") && n.text() == name)
+    });
+    single.or(found)
+}
+
+/// The value that a node assigns to a name, and whether it adds to what is there. `Some((None, _))`: assigned, by what is unknown.
+fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<TreeNode<'t>>, bool)> {
+    let (left, right, adds) = match node.kind().as_ref() {
+        "assignment"
+        | "assignment_expression"
+        | "assignment_statement"
+        | "for_in_statement"
+        | "short_var_declaration"
+        | "for_statement"
+        | "for_in_clause"
+        | "range_clause" => {
+            let compound = node.field("operator").is_some_and(|o| o.text().len() == 2);
+            (node.field("left")?, node.field("right"), compound)
+        }
+        "augmented_assignment" | "augmented_assignment_expression" | "compound_assignment_expr" => {
+            (node.field("left")?, node.field("right"), true)
+        }
+        "variable_declarator" | "var_spec" | "const_spec" | "enhanced_for_statement" | "const_item" | "static_item" => {
+            let value = node.field("value");
+            if node.kind() == "variable_declarator" && value.is_none() && node.field("name")?.text() == name {
+                // `let x;` is filled later.
+                return None;
+            }
+            (node.field("name")?, value, false)
+        }
+        "let_declaration" | "for_expression" => (node.field("pattern")?, node.field("value"), false),
+        "named_expression" => (node.field("name")?, node.field("value"), false),
+        // sql.append(part) changes its receiver.
+        "method_invocation" | "call_expression" | "call" => {
+            let (_, receiver, method) = callee(node);
+            let receiver = receiver?;
+            let grows = matches!(method.as_str(), "append" | "push" | "push_str" | "WriteString" | "insert" | "extend");
+            return (grows && receiver.text() == name).then(|| (node.field("arguments"), true));
+        }
+        _ => return None,
+    };
+    if left.text() == name {
+        return Some((right, adds));
+    }
+    // `a, b := f()` and destructuring: which part goes where is not followed, unless both sides are lists.
+    let lists = matches!(left.kind().as_ref(), "expression_list" | "pattern_list" | "tuple_pattern");
+    let at = left.children().filter(|c| c.is_named()).position(|c| c.text() == name);
+    if let (true, Some(at)) = (lists, at) {
+        let right = right?;
+        let rights: Vec<_> = right.children().filter(|c| c.is_named()).collect();
+        let same = left.children().filter(|c| c.is_named()).count() == rights.len();
+        let one = matches!(right.kind().as_ref(), "expression_list" | "tuple");
+        return Some((if same && one { rights.get(at).cloned() } else { None }, adds));
+    }
+    let inside = left.kind() != "identifier"
+        && !matches!(
+            left.kind().as_ref(),
+            "subscript"
+                | "subscript_expression"
+                | "index_expression"
+                | "attribute"
+                | "member_expression"
+                | "selector_expression"
+                | "field_access"
+                | "field_expression"
+        )
+        && left.dfs().any(|n| n.is_named_leaf() && n.text() == name);
+    if inside {
+        return Some((None, adds));
+    }
+    // parts[i] = "?" fills its list.
+    let base = left.field("operand").or_else(|| left.field("value")).or_else(|| left.field("object"));
+    let element = matches!(left.kind().as_ref(), "subscript" | "subscript_expression" | "index_expression");
+    (element && base.is_some_and(|b| b.text() == name)).then_some((right, true))
+}
+
+/// `if name not in ALLOWED: raise`, `ALLOWED.includes(name)`: somebody looked it up in a list first.
+fn checked_against_a_list(scope: &TreeNode<'_>, name: &str) -> bool {
+    scope.dfs().any(|node| match node.kind().as_ref() {
+        "comparison_operator" => {
+            let parts: Vec<_> = node.children().collect();
+            let tests = parts.iter().any(|p| matches!(p.text().as_ref(), "in" | "not in"));
+            let list = parts.last().is_some_and(|l| {
+                let text = l.text();
+                matches!(l.kind().as_ref(), "tuple" | "list" | "set") || looks_like_a_list(&text)
+            });
+            tests && list && parts.first().is_some_and(|p| p.text() == name)
+        }
+        "call_expression" | "method_invocation" => {
+            let (text, receiver, method) = callee(&node);
+            let tests = matches!(method.as_str(), "includes" | "has" | "contains" | "containsKey");
+            tests
+                && receiver.is_some_and(|r| {
+                    matches!(r.kind().as_ref(), "array")
+                        || looks_like_a_list(&r.text())
+                        || text.starts_with("Set.of")
+                        || text.starts_with("List.of")
+                })
+                && node.field("arguments").is_some_and(|a| a.text().trim_matches(['(', ')', '&']) == name)
+        }
+        _ => false,
+    })
+}
+
+fn looks_like_a_list(text: &str) -> bool {
+    let last = text.rsplit(['.', ':']).next().unwrap_or(text);
+    let lower = last.to_ascii_lowercase();
+    CONSTANT_NAME.is_match(last)
+        || ["allow", "valid", "known", "permitted", "supported", "whitelist", "choices"]
+            .iter()
+            .any(|w| lower.contains(w))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Language;
+    use crate::analysis::engine::parse;
+
+    /// Asks about the first argument of `sink`.
+    #[track_caller]
+    fn check(language: Language, text: &str, want: Value) {
+        let tree = parse(language, text).unwrap();
+        let flow = Flow::new(&tree);
+        let root = tree.root();
+        let call = root
+            .dfs()
+            .find(|n| {
+                matches!(n.kind().as_ref(), "call" | "call_expression" | "method_invocation") && callee(n).2 == "sink"
+            })
+            .unwrap();
+        let argument = call.field("arguments").unwrap().children().find(|c| c.is_named()).unwrap();
+        let mut question = Question { safe_calls: None, names: Vec::new(), steps: 0 };
+        assert_eq!(flow.value(&argument, &mut question), want, "{text}");
+    }
+
+    fn constant(text: &str) -> Value {
+        Value::Constant(Some(text.to_owned()))
+    }
+
+    fn built(text: &str) -> Value {
+        Value::Built(text.to_owned())
+    }
+
+    #[test]
+    fn python_values_are_followed_within_a_function() {
+        use Language::Python;
+        check(Python, "sink('a' 'b')", constant("ab"));
+        check(Python, "def f(x):\n    q = 'a'\n    q += x\n    sink(q)\n", built("a{}"));
+        check(Python, "def f(x: int):\n    sink(f'a{x}')\n", constant("a"));
+        check(Python, "T = 'users'\ndef f():\n    sink(f'from {T}')\n", constant("from users"));
+        check(
+            Python,
+            "def f(ids):\n    marks = ','.join('?' for _ in ids)\n    sink('in (' + marks + ')')\n",
+            constant("in (,?)"),
+        );
+        check(Python, "def f(ids):\n    sink('in (%s)' % ','.join(['?'] * len(ids)))\n", constant("in (%s),?"));
+        check(Python, "def f(x):\n    sink(x)\n", Value::Opaque);
+        check(
+            Python,
+            "def f(x):\n    if x not in ALLOWED:\n        raise ValueError\n    sink('a' + x)\n",
+            constant("a"),
+        );
+        check(Python, "for c in ('a', 'b'):\n    sink('x' + c)\n", constant("xab"));
+        check(Python, "def f(x):\n    sink('id = %d' % x)\n", constant("id = %d"));
+    }
+
+    #[test]
+    fn javascript_values_are_followed_within_a_function() {
+        use Language::JavaScript;
+        check(JavaScript, "function f(x) { const q = `a ${x}`; sink(q); }", built("a {}"));
+        check(JavaScript, "const ids = get(); sink(`in (${ids.map(() => '?').join(',')})`);", constant("in (?,)"));
+        check(JavaScript, "const f = x => sink('a' + x);", built("a{}"));
+        check(JavaScript, "const O = { a: 'b' }; sink(O.a);", constant("b"));
+    }
+
+    #[test]
+    fn go_java_and_rust_values_are_followed_too() {
+        check(
+            Language::Go,
+            "package a\nfunc f(x string) { q := fmt.Sprintf(\"a %s\", x); sink(q) }",
+            built("\"a %s\"{}"),
+        );
+        check(Language::Go, "package a\nfunc f(x int) { sink(fmt.Sprintf(\"a %d\", x)) }", constant("\"a %d\""));
+        check(Language::Java, "class A { void f(String x) { String q = \"a\" + x; sink(q); } }", built("\"a\"{}"));
+        check(
+            Language::Java,
+            "class A { static final String T = \"t\"; void f() { sink(\"a\" + T); } }",
+            constant("\"a\"\"t\""),
+        );
+        check(Language::Rust, "fn f(x: &str) { let q = format!(\"a {x}\"); sink(&q); }", built("\"a {x}\""));
+        check(Language::Rust, "fn f() { sink(\"a\".to_string()); }", constant("\"a\""));
+    }
+
+    #[test]
+    fn a_name_that_refers_to_itself_ends() {
+        check(Language::Python, "def f():\n    a = b\n    b = a\n    sink(a)\n", Value::Constant(None));
+    }
+}

@@ -1,0 +1,207 @@
+//! Findings as SARIF 2.1.0, the format that code scanning services read.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::RuleInfo;
+use crate::domain::{Finding, Fix, Severity};
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// One run as a SARIF log. Only rules that found something are listed, so that a log stays small; `version` is ours.
+pub fn log(findings: &[Finding], rules: &[RuleInfo], version: &str) -> Value {
+    let used: BTreeSet<&str> = findings.iter().map(|finding| finding.rule.0.as_str()).collect();
+    let listed: Vec<&RuleInfo> = rules.iter().filter(|rule| used.contains(rule.id.0.as_str())).collect();
+    let index = |id: &str| listed.iter().position(|rule| rule.id.0 == id);
+    let weaknesses: BTreeSet<&str> = listed.iter().filter_map(|rule| weakness(rule.reference.as_deref())).collect();
+    let mut run = json!({
+        "tool": { "driver": {
+            "name": "octoswarm",
+            "semanticVersion": version,
+            "rules": listed.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+        }},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": { "ROOT": { "description": { "text": "The root of the repository." } } },
+        "results": findings.iter().map(|finding| result(finding, index(&finding.rule.0))).collect::<Vec<_>>(),
+    });
+    if !weaknesses.is_empty() {
+        run["tool"]["driver"]["supportedTaxonomies"] = json!([{ "name": "CWE", "index": 0 }]);
+        run["taxonomies"] = json!([{
+            "name": "CWE",
+            "organization": "MITRE",
+            "informationUri": "https://cwe.mitre.org/",
+            "shortDescription": { "text": "Common Weakness Enumeration" },
+            "taxa": weaknesses.iter().map(|id| json!({ "id": id, "helpUri": cwe_address(id) })).collect::<Vec<_>>(),
+        }]);
+    }
+    json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] })
+}
+
+fn descriptor(rule: &RuleInfo) -> Value {
+    let mut tags = vec![rule.category.name().to_owned()];
+    let mut properties = json!({ "precision": "high", "problem.severity": problem_severity(rule.severity) });
+    let cwe = weakness(rule.reference.as_deref());
+    if let Some(id) = cwe {
+        tags.push("security".to_owned());
+        tags.push(format!("external/cwe/cwe-{id}"));
+        // GitHub sorts security results by this number.
+        properties["security-severity"] = json!(security_severity(rule.severity));
+    }
+    properties["tags"] = json!(tags);
+    let reference = rule.reference.as_deref().map(|r| weakness(Some(r)).map_or_else(|| r.to_owned(), cwe_address));
+    let source = reference.as_deref().map(|r| format!("\n\nSee <{r}>.")).unwrap_or_default();
+    let mut descriptor = json!({
+        "id": rule.id.0,
+        "name": rule.id.0,
+        "shortDescription": { "text": rule.message },
+        "fullDescription": { "text": format!("{} {}", rule.message, rule.why) },
+        "help": {
+            "text": rule.why,
+            "markdown": format!("**{}**\n\n{}{source}\n\nTo allow one place, write `octoswarm-ignore: {}` in a comment on that line or the line above.", rule.message, rule.why, rule.id.0),
+        },
+        "defaultConfiguration": { "level": level(rule.severity) },
+        "properties": properties,
+    });
+    if let Some(reference) = reference.filter(|r| r.starts_with("https://")) {
+        descriptor["helpUri"] = json!(reference);
+    }
+    if let Some(id) = cwe {
+        descriptor["relationships"] =
+            json!([{ "target": { "id": id, "toolComponent": { "name": "CWE", "index": 0 } }, "kinds": ["superset"] }]);
+    }
+    descriptor
+}
+
+fn result(finding: &Finding, rule_index: Option<usize>) -> Value {
+    let span = finding.span;
+    let location = json!({ "uri": uri(&finding.path), "uriBaseId": "ROOT" });
+    let mut result = json!({
+        "ruleId": finding.rule.0,
+        "level": level(finding.severity),
+        "message": { "text": finding.message },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": location,
+            "region": {
+                "startLine": span.start_line,
+                "startColumn": span.start_column,
+                "endLine": span.end_line,
+                "endColumn": span.end_column,
+            },
+        }}],
+        "partialFingerprints": { "octoswarm/v1": finding.fingerprint.as_str() },
+        "properties": { "category": finding.category.name() },
+    });
+    if let Some(index) = rule_index {
+        result["ruleIndex"] = json!(index);
+    }
+    if let Some(fix) = &finding.fix {
+        result["fixes"] = json!([{
+            "description": { "text": finding.message },
+            "artifactChanges": [{ "artifactLocation": location, "replacements": [replacement(fix)] }],
+        }]);
+    }
+    result
+}
+
+/// A region without columns is whole lines without the last line ending; deleting takes the ending along.
+fn replacement(fix: &Fix) -> Value {
+    if fix.replacement.is_empty() {
+        let region =
+            json!({ "startLine": fix.start_line, "startColumn": 1, "endLine": fix.end_line + 1, "endColumn": 1 });
+        return json!({ "deletedRegion": region });
+    }
+    json!({
+        "deletedRegion": { "startLine": fix.start_line, "endLine": fix.end_line },
+        "insertedContent": { "text": fix.replacement },
+    })
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => "error",
+        Severity::Medium => "warning",
+        Severity::Low => "note",
+    }
+}
+
+fn problem_severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => "error",
+        Severity::Medium => "warning",
+        Severity::Low => "recommendation",
+    }
+}
+
+fn security_severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => "8.0",
+        Severity::Medium => "5.5",
+        Severity::Low => "3.0",
+    }
+}
+
+/// The number of a `CWE-n` reference.
+fn weakness(reference: Option<&str>) -> Option<&str> {
+    reference?.strip_prefix("CWE-").filter(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn cwe_address(id: &str) -> String {
+    format!("https://cwe.mitre.org/data/definitions/{id}.html")
+}
+
+/// A path as a relative URI reference.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Category, Fingerprint, RuleId, Span};
+
+    #[test]
+    fn severities_paths_and_deletions_have_their_sarif_form() {
+        let rule = RuleId("debugger-left".into());
+        let finding = Finding {
+            category: Category::Debt,
+            severity: Severity::High,
+            rule: rule.clone(),
+            path: "src/ä b.js".into(),
+            span: Span { start_line: 3, start_column: 2, end_line: 3, end_column: 11 },
+            message: "m".into(),
+            why: "w".into(),
+            fix: Some(Fix { start_line: 3, end_line: 3, replacement: String::new() }),
+            reference: Some("CWE-489".into()),
+            fingerprint: Fingerprint::new(&rule, "src/ä b.js", "debugger;", 0),
+        };
+        let info = RuleInfo {
+            id: rule,
+            category: Category::Debt,
+            severity: Severity::High,
+            languages: Vec::new(),
+            message: "m".into(),
+            why: "w".into(),
+            reference: Some("CWE-489".into()),
+            has_fix: true,
+        };
+        let log = log(&[finding], &[info], "0.1.0");
+        let run = &log["runs"][0];
+        let result = &run["results"][0];
+        assert_eq!(result["level"], "error");
+        assert_eq!(result["ruleIndex"], 0);
+        assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "src/%C3%A4%20b.js");
+        let replacement = &result["fixes"][0]["artifactChanges"][0]["replacements"][0];
+        assert_eq!(replacement["deletedRegion"]["endLine"], 4);
+        assert_eq!(run["taxonomies"][0]["taxa"][0]["id"], "489");
+        assert_eq!(run["tool"]["driver"]["rules"][0]["helpUri"], "https://cwe.mitre.org/data/definitions/489.html");
+    }
+}
