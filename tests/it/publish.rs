@@ -124,13 +124,17 @@ impl World {
 
     /// Writes that reached the box and were not mints.
     fn writes(&self) -> usize {
+        self.write_times().len()
+    }
+
+    fn write_times(&self) -> Vec<i64> {
         let is_write = |call: &&octoswarm::demo::Call| match call.method.as_str() {
             "GET" => false,
             _ if call.path.ends_with("/access_tokens") => false,
             _ if call.path.ends_with("graphql") => call.body.to_string().contains("mutation"),
             _ => true,
         };
-        self.github.calls().iter().filter(is_write).count()
+        self.github.calls().iter().filter(is_write).map(|call| call.at).collect()
     }
 
     /// The lines of our inline comments, as they were placed.
@@ -265,6 +269,48 @@ async fn a_push_edits_the_body_and_resolves_what_is_gone() {
     let published = world.review(&world.intent(41, Vec::new())).await.unwrap();
     assert_eq!((published.resolved, world.resolved()), (1, vec![false, false, true]));
     assert!(world.bodies()[0].contains("Nothing to report"));
+}
+
+#[tokio::test]
+async fn a_finding_that_comes_back_is_told_again_unless_a_person_closed_it() {
+    let world = World::start().await;
+    let [a, b] = ["a", "b"].map(|name| finding(name, 5, Severity::Low));
+    world.all(&world.intent(40, vec![a.clone(), b.clone()])).await;
+    let of_b = world.github.threads(REPO, world.number)[1].id;
+    world.people.resolve_thread("mona", REPO, of_b).await.unwrap();
+    world.push(41).await;
+    assert_eq!(world.all(&world.intent(41, Vec::new())).await.resolved, 1);
+    world.push(42).await;
+    let back = world.intent(42, vec![a, b]);
+    assert_eq!(world.all(&back).await.inline, 1);
+    assert_eq!(world.all(&back).await.inline, 0);
+    assert_eq!(world.resolved(), [true, true, false]);
+    world.github.take_comments();
+}
+
+#[tokio::test]
+async fn a_run_keeps_the_pace_that_github_asks_for() {
+    let mut world = World::with(MANIFEST, 40, Duration::ZERO).await;
+    let pace = Duration::from_millis(150);
+    let client = Github::new(Options {
+        api_base: world.github.api_url(),
+        web_base: world.github.web_url(),
+        write_pace: pace,
+        ..Options::new(world.github.app_id(), Secret::new(world.github.private_key_pem()))
+    })
+    .unwrap();
+    world.repo = client.repo(world.repo.installation(), world.repo.id(), world.repo.name().clone());
+    world.all(&world.intent(40, vec![finding("a", 3, Severity::Low), finding("b", 4, Severity::Low)])).await;
+    world.push(41).await;
+    assert_eq!(world.all(&world.intent(41, Vec::new())).await.resolved, 2);
+    let mut times = world.write_times();
+    times.sort_unstable();
+    assert!(times.len() >= 8, "{times:?}");
+    for pair in times.windows(2) {
+        // The box notes the time when it has answered; a loaded machine shifts that a little.
+        assert!(pair[1] - pair[0] >= 130, "{times:?}");
+    }
+    world.github.take_comments();
 }
 
 #[tokio::test]
