@@ -7,7 +7,7 @@ use serde_json::json;
 use super::anchor::{self, Anchor};
 use super::guard::Guard;
 use super::render::{self, Place, Summary};
-use super::{Error, INLINE_PER_REVIEW, Published, Publisher, marker, thread};
+use super::{Error, INLINE_PER_REVIEW, Published, Publisher, marker};
 use crate::artifact::ReviewIntent;
 use crate::domain::{Finding, Fingerprint, Outcome};
 use crate::github::{self, AppInfo, NewComment, NewReview, PullFile, Repo, Review, Side};
@@ -21,7 +21,7 @@ const LISTED: usize = 1000;
 struct Before {
     /// Our reviews with a marker, oldest first.
     reviews: Vec<Review>,
-    /// Findings that have a thread of ours.
+    /// Findings that need no new comment.
     told: BTreeSet<Fingerprint>,
     /// Findings that a review of this very head names in its body.
     listed: BTreeSet<Fingerprint>,
@@ -105,7 +105,7 @@ impl Publisher {
         };
         let listed =
             reviews.iter().filter(of_this_head).flat_map(|review| marker::parse_listed(&review.body)).collect();
-        let told = thread::told(app, &threads);
+        let told = self.told(app, intent, &threads).await?;
         Ok((Before { reviews, told, listed, ordinal }, threads))
     }
 

@@ -39,6 +39,30 @@ impl Publisher {
         Ok(open.collect())
     }
 
+    /// The findings that need no new comment: they have a thread of ours, open, or resolved by a person who has seen it.
+    /// A thread that we resolved ourselves does not count, for then the finding has come back.
+    pub(super) async fn told(
+        &self,
+        app: &AppInfo,
+        intent: &ReviewIntent,
+        threads: &[Thread],
+    ) -> Result<BTreeSet<Fingerprint>, Error> {
+        let mut told = BTreeSet::new();
+        for thread in threads {
+            let Some(fingerprint) = marker::thread_finding(app, thread) else { continue };
+            let by_us = thread.resolved
+                && self
+                    .ledger
+                    .get(&resolve_key(intent, thread))
+                    .await?
+                    .is_some_and(|row| row.state == EffectState::Proved);
+            if !by_us {
+                told.insert(fingerprint);
+            }
+        }
+        Ok(told)
+    }
+
     /// Resolves the threads whose finding is gone, read anew, and that nobody has answered.
     pub(super) async fn settle_threads(
         &self,
@@ -50,7 +74,7 @@ impl Publisher {
     ) -> Result<Resolved, Error> {
         let mut done = Resolved::default();
         for thread in threads.iter().filter(|thread| is_settled(app, intent, thread)) {
-            let key = format!("resolve/{}/{}", intent.target.repository, thread.id);
+            let key = resolve_key(intent, thread);
             let row = self
                 .ledger
                 .intend(&key, intent.run, "resolve", &json!({ "thread": thread.id, "path": thread.path }))
@@ -86,9 +110,8 @@ impl Publisher {
     }
 }
 
-/// All findings that have a thread of ours, open or not.
-pub(super) fn told(app: &AppInfo, threads: &[Thread]) -> BTreeSet<Fingerprint> {
-    threads.iter().filter_map(|thread| marker::thread_finding(app, thread)).collect()
+fn resolve_key(intent: &ReviewIntent, thread: &Thread) -> String {
+    format!("resolve/{}/{}", intent.target.repository, thread.id)
 }
 
 fn is_settled(app: &AppInfo, intent: &ReviewIntent, thread: &Thread) -> bool {

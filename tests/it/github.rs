@@ -388,6 +388,13 @@ async fn a_renamed_repository_is_followed_on_its_own_origin_once() {
     })
     .await;
     assert_eq!(moved.repo.pull(THREE).await.unwrap().number, THREE);
+    let written = world(|seen, _| {
+        let target = "/api/v3/repositories/7/pulls/3/reviews";
+        if seen.path == target { ok(review()) } else { refuse(307, &[("location", target)], json!({})) }
+    })
+    .await;
+    written.repo.create_review(THREE, &new_review()).await.unwrap();
+    assert_eq!(written.stub.seen()[1].body["event"], "COMMENT");
     let circle = world(|seen, _| refuse(301, &[("location", &seen.path)], json!({}))).await;
     assert!(matches!(circle.repo.pull(THREE).await, Err(Error::Redirected { .. })));
     assert_eq!(circle.stub.seen().len(), 2);
