@@ -16,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 pub const REPO: &str = "octo/calc";
 const SECRET: &str = "a secret for one test";
 
-/// Line 4 is flagged as critical, line 8 as debt with a fix; the rest is clean.
-pub const DEFECTS: &str = "import os\n\n\ndef run(text):\n    return eval(text)\n\n\ndef show(x):\n    breakpoint()\n    return x\n";
+/// Line 5 is flagged as critical, line 9 as a small improvement with a fix; the rest is clean.
+pub const DEFECTS: &str =
+    "import os\n\n\ndef run(text):\n    return eval(text)\n\n\ndef is_gone(x):\n    return x == None\n";
 /// The same without the critical one.
 pub const HALF_FIXED: &str =
-    "import os\n\n\ndef run(text):\n    return int(text)\n\n\ndef show(x):\n    breakpoint()\n    return x\n";
+    "import os\n\n\ndef run(text):\n    return int(text)\n\n\ndef is_gone(x):\n    return x == None\n";
 pub const CLEAN: &str = "def add(a, b):\n    return a + b\n";
 
 pub struct World {
@@ -73,12 +74,7 @@ impl World {
         self.running = Some(Running { stop, tasks });
     }
 
-    /// The process dies: its tasks end where they are, nothing is finished. Another life begins on the same state.
-    pub async fn crash_and_restart(&mut self) {
-        self.crash().await;
-        self.restart().await;
-    }
-
+    /// The process dies: its tasks end where they are, nothing is finished.
     pub async fn crash(&mut self) {
         let running = self.running.take().unwrap();
         for task in &running.tasks {
@@ -90,6 +86,7 @@ impl World {
         running.stop.cancel();
     }
 
+    /// Another life begins on the same state and port.
     pub async fn restart(&mut self) {
         // The former life's lock goes with its last clone of the store.
         let config = config(&self.github, &self.state);
@@ -191,6 +188,14 @@ impl World {
         let observer = Observer::open(self.state.path()).await.unwrap();
         let last = observer.timelines(1).await.unwrap().pop().unwrap();
         format!("{}: {}", last.delivery.state.as_str(), last.delivery.reason.unwrap_or_default())
+    }
+
+    /// The latest `pull_request` delivery led to a review that came to its end.
+    pub async fn last_review_finished(&self) -> bool {
+        let observer = Observer::open(self.state.path()).await.unwrap();
+        let timelines = observer.timelines(50).await.unwrap();
+        let last = timelines.iter().rfind(|t| t.delivery.event == "pull_request").unwrap();
+        last.jobs.iter().any(|job| job.job.kind == "review" && job.job.state.as_str() == "completed")
     }
 
     /// What GitHub refused: a correct client is refused nothing, but for asking whether a file is there.
