@@ -159,9 +159,8 @@ pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<Compiled>), Error> {
 
 /// One hash over this version of the program and every rule file.
 pub(super) fn digest() -> String {
-    let mut files: Vec<(String, String)> = Files::iter()
-        .filter_map(|name| Some((name.to_string(), hash::sha256(&Files::get(&name)?.data))))
-        .collect();
+    let mut files: Vec<(String, String)> =
+        Files::iter().filter_map(|name| Some((name.to_string(), hash::sha256(&Files::get(&name)?.data)))).collect();
     files.sort();
     let parts = files.iter().flat_map(|(name, digest)| [name.as_str(), digest.as_str()]);
     hash::sha256_parts(std::iter::once(env!("CARGO_PKG_VERSION")).chain(parts))

@@ -8,6 +8,8 @@ use super::Error;
 use crate::domain::{Clock, RunId};
 use crate::store::{DeliveryRow, EffectRow, JobFilter, JobRow, ProgressRow, RunRow, StepRow, Store};
 
+pub use crate::store::{DeliveryState, StepState};
+
 /// The rows of another process's server, looked at without touching them.
 pub struct Observer(Store);
 

@@ -193,7 +193,11 @@ fn a_server_without_its_secrets_does_not_start() {
     let output = octoswarm(dir.path(), &["serve"]);
     exits(&output, 2);
     assert!(stderr(&output).contains("OCTOSWARM_APP_ID"));
-    std::fs::write(dir.path().join("octoswarm.toml"), "app_id = 1\nprivate_key_file = 'k'\nwebhook_secret_files = ['s']\n").unwrap();
+    std::fs::write(
+        dir.path().join("octoswarm.toml"),
+        "app_id = 1\nprivate_key_file = 'k'\nwebhook_secret_files = ['s']\n",
+    )
+    .unwrap();
     std::fs::write(dir.path().join("k"), "not a key").unwrap();
     std::fs::write(dir.path().join("s"), "\n").unwrap();
     let empty = octoswarm(dir.path(), &["serve"]);

@@ -74,10 +74,17 @@ fn removed(cx: &Context) -> BTreeSet<String> {
     removed.chain(renamed_away.filter(|path| !kept.contains(path))).collect()
 }
 
-/// One finding a place and rule: the more severe of two on the same lines that say the same fix stays.
+/// Two rules of one category that mark exactly the same text say the same thing: the one with more to offer stays.
+/// Findings that merely overlap are all kept; a lost defect is worse than a second sentence.
 fn merge(reviews: Vec<AgentFindings>) -> Vec<Finding> {
-    let mut seen = HashSet::new();
-    reviews.into_iter().flat_map(|review| review.findings).filter(|f| seen.insert(f.fingerprint.clone())).collect()
+    let mut all: Vec<Finding> = reviews.into_iter().flat_map(|review| review.findings).collect();
+    all.sort_by_key(|finding| (Reverse(finding.severity), finding.fix.is_none(), finding.rule.clone()));
+    let (mut prints, mut places) = (HashSet::new(), HashSet::new());
+    all.retain(|finding| {
+        prints.insert(finding.fingerprint.clone())
+            && places.insert((finding.path.clone(), finding.span, finding.category))
+    });
+    all
 }
 
 async fn proven(cx: &Context, path: &str, text: &str, findings: Vec<Finding>) -> Result<Vec<Finding>, Error> {
@@ -137,6 +144,37 @@ fn outcome(findings: &[Finding], coverage: &Coverage) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{Fingerprint, Fix, RuleId, Severity, Span};
+
+    fn finding(rule: &str, category: Category, fixed: bool) -> Finding {
+        let rule = RuleId(rule.into());
+        Finding {
+            category,
+            severity: Severity::Medium,
+            path: "a.py".into(),
+            span: Span { start_line: 3, start_column: 1, end_line: 3, end_column: 9 },
+            message: String::new(),
+            why: String::new(),
+            fix: fixed.then(|| Fix { start_line: 3, end_line: 3, replacement: String::new() }),
+            reference: None,
+            fingerprint: Fingerprint::new(&rule, "a.py", "x", 0),
+            rule,
+        }
+    }
+
+    #[test]
+    fn of_two_rules_that_mark_the_same_text_the_one_with_a_fix_stays() {
+        let debt = |rule, fixed| finding(rule, Category::Debt, fixed);
+        let findings = vec![debt("a", false), debt("b", true)];
+        let other = vec![finding("c", Category::Critical, false)];
+        let kept = merge(vec![
+            AgentFindings { category: Category::Debt, findings },
+            AgentFindings { category: Category::Critical, findings: other },
+        ]);
+        let mut kept: Vec<&str> = kept.iter().map(|finding| finding.rule.0.as_str()).collect();
+        kept.sort_unstable();
+        assert_eq!(kept, ["b", "c"], "another category is another question");
+    }
 
     #[test]
     fn nothing_found_in_nothing_read_is_not_clean() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use owo_colors::OwoColorize;
 
 use super::story::Scenario;
-use crate::app::runs::{Observer, Timeline, TimelineRun};
+use crate::app::runs::{DeliveryState, Observer, StepState, Timeline, TimelineRun};
 use crate::cli::report::line;
 use crate::demo::ReviewComment;
 use crate::domain::{Finding, Millis};
@@ -77,13 +77,29 @@ impl Show {
         Ok(())
     }
 
-    /// delivery → job → steps → effects, with durations.
-    pub fn timeline(&self, timeline: &Timeline) {
+    /// delivery → job → steps → effects, with durations. Deliveries that asked for nothing share one line.
+    pub fn timelines(&self, timelines: &[&Timeline]) {
+        let mut ignored: BTreeMap<&str, usize> = BTreeMap::new();
+        for timeline in timelines {
+            let delivery = &timeline.delivery;
+            if delivery.state == DeliveryState::Ignored && delivery.replay_of.is_none() {
+                *ignored.entry(&delivery.event).or_default() += 1;
+            } else {
+                self.timeline(timeline);
+            }
+        }
+        let ignored: Vec<String> = ignored.into_iter().map(|(event, count)| format!("{count} × {event}")).collect();
+        if !ignored.is_empty() {
+            self.say(&format!("  {}", format!("and nothing to do for {}", ignored.join(", ")).dimmed()));
+        }
+    }
+
+    fn timeline(&self, timeline: &Timeline) {
         let delivery = &timeline.delivery;
         let guid = delivery.guid.as_str().get(..8).unwrap_or_default();
         let took = took(delivery.received_at, delivery.settled_at);
-        let replay = if delivery.replay_of.is_some() { " (a replay)" } else { "" };
-        let reason = delivery.reason.as_deref().unwrap_or("waiting");
+        let replay = if delivery.replay_of.is_some() { ", a replay" } else { "" };
+        let reason = short(delivery.reason.as_deref().unwrap_or("waiting"));
         self.say(&format!(
             "  {} {} {guid}{replay} {} {}",
             "delivery".cyan(),
@@ -97,7 +113,7 @@ impl Show {
             self.say(&format!(
                 "    {} {} {} {}",
                 "job".cyan(),
-                row.unique_key,
+                short(&row.unique_key),
                 format!("{}, attempt {}", row.state.as_str(), row.attempt).dimmed(),
                 took.dimmed()
             ));
@@ -106,21 +122,28 @@ impl Show {
     }
 
     fn run(&self, run: &TimelineRun) {
-        let steps: Vec<String> =
-            run.steps.iter().map(|step| format!("{} {}", step.name, took(step.started_at, step.finished_at))).collect();
+        let steps: Vec<String> = run
+            .steps
+            .iter()
+            .map(|step| match step.state {
+                StepState::Skipped => format!("{} known", step.name),
+                _ => format!("{} {}", step.name, took(step.started_at, step.finished_at)),
+            })
+            .collect();
         if !steps.is_empty() {
             self.say(&format!("      {} {}", "steps".cyan(), steps.join(" · ").dimmed()));
         }
-        for effect in &run.effects {
-            let proved = effect.proof.is_some().then_some(effect.updated_at);
-            let took = took(effect.sent_at.unwrap_or(effect.created_at), proved);
-            self.say(&format!(
-                "      {} {} {} {}",
-                "effect".cyan(),
-                effect.key,
-                effect.state.as_str().dimmed(),
-                took.dimmed()
-            ));
+        let effects: Vec<String> = run
+            .effects
+            .iter()
+            .map(|effect| {
+                let proved = effect.proof.is_some().then_some(effect.updated_at);
+                let took = took(effect.sent_at.unwrap_or(effect.created_at), proved);
+                format!("{} {} {took}", effect.kind, effect.state.as_str())
+            })
+            .collect();
+        if !effects.is_empty() {
+            self.say(&format!("      {} {}", "effects".cyan(), effects.join(" · ").dimmed()));
         }
     }
 
@@ -158,6 +181,18 @@ pub fn suggestion(body: &str) -> Option<String> {
     Some(inside.join("\n"))
 }
 
+/// Full commit ids as people read them.
+fn short(text: &str) -> String {
+    let mut short = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_ascii_hexdigit()) {
+        let digits = word.trim_end_matches(|c: char| !c.is_ascii_hexdigit());
+        let kept = if digits.len() >= 40 { &digits[..7] } else { digits };
+        short.push_str(kept);
+        short.push_str(&word[digits.len()..]);
+    }
+    short
+}
+
 fn took(from: Millis, to: Option<Millis>) -> String {
     to.map_or_else(|| "…".into(), |to| format!("{} ms", (to - from).max(0)))
 }
@@ -165,6 +200,12 @@ fn took(from: Millis, to: Option<Millis>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commit_ids_are_shortened_and_nothing_else_is() {
+        let long = "a".repeat(40);
+        assert_eq!(short(&format!("review/1000005/2@{long} was reviewed")), "review/1000005/2@aaaaaaa was reviewed");
+    }
 
     #[test]
     fn a_suggestion_is_what_stands_between_its_fences() {

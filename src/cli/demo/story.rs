@@ -351,11 +351,9 @@ impl Story {
     async fn show_news(&mut self) -> anyhow::Result<()> {
         let timelines = self.observer.timelines(100).await?;
         let findings = findings(&timelines);
-        for timeline in &timelines {
-            if self.shown.insert(timeline.delivery.guid.to_string()) {
-                self.show.timeline(timeline);
-            }
-        }
+        let news: Vec<&Timeline> =
+            timelines.iter().filter(|timeline| self.shown.insert(timeline.delivery.guid.to_string())).collect();
+        self.show.timelines(&news);
         for pull in self.github.pulls(REPO) {
             for comment in self.comments(pull.number) {
                 if self.shown.insert(format!("comment {}", comment.id)) {

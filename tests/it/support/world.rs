@@ -64,11 +64,9 @@ impl World {
         let listener = TcpListener::bind(self.address).await.unwrap();
         self.address = listener.local_addr().unwrap();
         self.github.set_webhook_url(&format!("http://{}/webhook", self.address));
-        let door =
-            webhook::State::new(self.app.store().clone(), vec![Secret::new(SECRET)], app::EVENTS).unwrap();
+        let door = webhook::State::new(self.app.store().clone(), vec![Secret::new(SECRET)], app::EVENTS).unwrap();
         let stop = CancellationToken::new();
-        let http =
-            webhook::serve_http(listener, webhook::router(door), stop.clone(), webhook::Limits::default());
+        let http = webhook::serve_http(listener, webhook::router(door), stop.clone(), webhook::Limits::default());
         let (app, stop_work) = (self.app.clone(), stop.clone());
         let tasks = vec![tokio::spawn(http), tokio::spawn(async move { app.work(stop_work).await })];
         self.running = Some(Running { stop, tasks });
