@@ -47,14 +47,7 @@ impl Publisher {
         if row.state != EffectState::Proved {
             self.ledger.sent(&key).await?;
         }
-        let new = NewCheckRun {
-            name: CHECK_NAME.to_owned(),
-            head_sha: target.head.clone(),
-            external_id: target.key(),
-            status: CheckStatus::InProgress,
-            output: None,
-        };
-        let made = repo.create_check_run(&new).await?;
+        let made = repo.create_check_run(&new_run(target)).await?;
         self.ledger.proved(&key, &json!({ "check_run": made.id })).await?;
         Ok(made.id)
     }
@@ -74,10 +67,17 @@ impl Publisher {
         let (conclusion, note) = conclusion(intent);
         let output = output(repo, intent, published, note.as_deref());
         let now = self.own_checks(repo, app, &intent.target).await?.into_iter().find(|run| run.id == check);
-        let missing = self.missing(repo, intent, published, now.as_ref(), check).await?;
-        if missing.is_empty() && now.as_ref().is_some_and(|now| says(now, conclusion, &output)) {
+        let there = match &now {
+            Some(now) if now.annotations > 0 => repo.annotations(check).await?,
+            _ => Vec::new(),
+        };
+        let wanted = annotations(intent, published);
+        let stale = there.iter().any(|annotation| !wanted.contains(annotation));
+        let missing = if stale { wanted } else { without(wanted, there) };
+        if !stale && missing.is_empty() && now.as_ref().is_some_and(|now| says(now, conclusion, &output)) {
             return Ok(());
         }
+        let check = if stale { self.replace(repo, intent, check, conclusion, &output).await? } else { check };
         let guard = Guard::new(repo, &intent.target);
         let mut chunks: Vec<&[Annotation]> = missing.chunks(ANNOTATIONS_PER_REQUEST).collect();
         if chunks.is_empty() {
@@ -153,30 +153,63 @@ impl Publisher {
         Ok(self.own_checks(repo, app, target).await?.into_iter().max_by_key(|run| run.id.0))
     }
 
-    /// The annotations that GitHub does not hold yet: sending one twice would show it twice.
-    async fn missing(
+    /// Annotations cannot be taken back: a run that shows some that no longer hold is closed, and another takes its place.
+    async fn replace(
         &self,
         repo: &Repo,
         intent: &ReviewIntent,
-        published: &Published,
-        now: Option<&CheckRun>,
-        check: CheckRunId,
-    ) -> Result<Vec<Annotation>, Error> {
-        let without_comment = |finding: &&Finding| !published.commented.contains(&finding.fingerprint);
-        let mut wanted: Vec<Annotation> =
-            intent.report.findings.iter().filter(without_comment).take(ANNOTATIONS).map(render::annotation).collect();
-        if now.is_some_and(|now| now.annotations > 0) {
-            let mut there = repo.annotations(check).await?;
-            wanted.retain(|annotation| match there.iter().position(|other| other == annotation) {
-                Some(at) => {
-                    there.swap_remove(at);
-                    false
-                }
-                None => true,
-            });
+        old: CheckRunId,
+        conclusion: Conclusion,
+        output: &Output,
+    ) -> Result<CheckRunId, Error> {
+        let target = &intent.target;
+        let guard = Guard::new(repo, target);
+        guard.check().await?;
+        // Closed first: when we die in between, the old run is found again and replaced then.
+        let close = CheckRunUpdate {
+            status: CheckStatus::Completed,
+            conclusion: Some(conclusion),
+            output: Some(output.clone()),
+        };
+        repo.update_check_run(old, &close).await?;
+        let key = format!("check/{}/after/{}", target.key(), old.0);
+        let row = self.ledger.intend(&key, intent.run, "check", &json!({ "external_id": target.key() })).await?;
+        guard.check().await?;
+        if row.state != EffectState::Proved {
+            self.ledger.sent(&key).await?;
         }
-        Ok(wanted)
+        let made = repo.create_check_run(&new_run(target)).await?;
+        self.ledger.proved(&key, &json!({ "check_run": made.id })).await?;
+        Ok(made.id)
     }
+}
+
+fn new_run(target: &ReviewTarget) -> NewCheckRun {
+    NewCheckRun {
+        name: CHECK_NAME.to_owned(),
+        head_sha: target.head.clone(),
+        external_id: target.key(),
+        status: CheckStatus::InProgress,
+        output: None,
+    }
+}
+
+/// One for each finding that has no comment of its own.
+fn annotations(intent: &ReviewIntent, published: &Published) -> Vec<Annotation> {
+    let without_comment = |finding: &&Finding| !published.commented.contains(&finding.fingerprint);
+    intent.report.findings.iter().filter(without_comment).take(ANNOTATIONS).map(render::annotation).collect()
+}
+
+/// What GitHub does not hold yet: an annotation sent twice would show twice.
+fn without(mut wanted: Vec<Annotation>, mut there: Vec<Annotation>) -> Vec<Annotation> {
+    wanted.retain(|annotation| match there.iter().position(|other| other == annotation) {
+        Some(at) => {
+            there.swap_remove(at);
+            false
+        }
+        None => true,
+    });
+    wanted
 }
 
 /// Clean, findings and could-not-review never share a conclusion by accident; the note says what decided.

@@ -525,6 +525,26 @@ async fn a_rerun_opens_the_check_again_and_closes_it() {
 }
 
 #[tokio::test]
+async fn annotations_that_no_longer_hold_disappear_with_their_run() {
+    let world = World::start().await;
+    let old = world.intent(40, vec![finding("a", 3, Severity::Low), finding("b", 4, Severity::High)]);
+    let check = world.begin().await;
+    world.conclude(&old, check, &Published::default()).await;
+    // The same head, asked again after the configuration changed.
+    let forced = ReviewTarget { forced: true, ..world.target() };
+    let check = world.publisher.begin(&world.repo, &world.app, &forced, old.run).await.unwrap();
+    let new = world.intent(40, vec![finding("a", 3, Severity::Low)]);
+    world.conclude(&new, check, &Published::default()).await;
+    let runs = world.github.check_runs(REPO, world.head().as_str());
+    let shown: Vec<_> = runs.iter().map(|run| (run.conclusion.as_deref(), run.annotations.len())).collect();
+    assert_eq!(shown, [(Some("success"), 2), (Some("success"), 1)], "people see the latest");
+    let before = world.writes();
+    let again = world.begin().await;
+    world.conclude(&new, again, &Published::default()).await;
+    assert_eq!((again.0, world.writes()), (runs[1].id, before));
+}
+
+#[tokio::test]
 async fn many_annotations_go_in_parts_and_a_broken_off_conclusion_is_completed() {
     let world = World::start().await;
     let findings: Vec<_> = (1..=120).map(|n| finding(&format!("f{n}"), n, Severity::Medium)).collect();
