@@ -176,6 +176,7 @@ fn every_room_opens_with_its_promise_and_its_absence() {
 #[test]
 fn the_architecture_page_names_every_room_and_arrow() {
     let page = fs::read_to_string(root().join("src/ARCHITECTURE.md")).unwrap();
+    let page = page.split("## Who may import whom").nth(1).unwrap();
     for (room, arrows) in ARROWS {
         let row = page
             .lines()

@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, review};
-use crate::analysis::{self, Engine, RuleInfo};
+use crate::analysis::{self, Engine};
 use crate::artifact::ReviewReport;
 use crate::artifact::facts::ReviewSettings;
 use crate::domain::{Coverage, Finding, NotRead, Outcome};
 use crate::pipeline::{self, Journal};
 use crate::workspace::{Found, Limits, Side};
 use crate::{publish, workspace};
+
+pub use crate::analysis::RuleInfo;
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
 pub struct Checked {

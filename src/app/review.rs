@@ -41,7 +41,7 @@ impl App {
                 job: Some(leased.id),
             })
             .await?;
-        let reviewed = self.reviewed(&repo, &pull, target, run, &leased.cancel).await;
+        let reviewed = self.reviewed(&repo, &pull, target, run, leased).await;
         match &reviewed {
             Ok(outcome) => {
                 let outcome = serde_json::to_value(outcome).unwrap_or_default();
@@ -68,15 +68,16 @@ impl App {
         pull: &github::Pull,
         target: &ReviewTarget,
         run: RunId,
-        cancel: &CancellationToken,
+        leased: &Leased,
     ) -> Result<Outcome, Error> {
+        let (publisher, cancel) = (self.publisher.under(&leased.lease), &leased.cancel);
         let journal = Journal::Kept { store: self.store.clone(), run };
         tracing::info!(run.id = %run, "reviewing {}", place(&target.repo, target));
         journal.say(&format!("reviewing {}", place(&target.repo, target))).await?;
         let identity = self.identity().await?;
         let configured = self.configuration(repo, None).await?;
-        let check = self.publisher.begin(repo, identity, target, run).await?;
-        let watched = self.publisher.open_threads(repo, identity, target.number).await?;
+        let check = publisher.begin(repo, identity, target, run).await?;
+        let watched = publisher.open_threads(repo, identity, target.number).await?;
 
         let credential = repo.credential().await?;
         let remote = Remote { repository: target.repository, url: repo.clone_url(), credential: Some(credential) };
@@ -92,8 +93,8 @@ impl App {
         }
         let outcome = report.outcome.clone();
         let intent = intent(target, pull, run, &cx, report, &configured.config, configured.notice);
-        let published = self.publisher.review(repo, identity, &intent).await?;
-        self.publisher.conclude(repo, identity, &intent, check, &published).await?;
+        let published = publisher.review(repo, identity, &intent).await?;
+        publisher.conclude(repo, identity, &intent, check, &published).await?;
         journal.say(&published.summary()).await?;
         Ok(outcome)
     }

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use super::{Exit, Failure, args, report};
-use crate::analysis::RuleInfo;
-use crate::app::local;
+use crate::app::local::{self, RuleInfo};
 
 pub fn cmd_rules(args: &args::Rules) -> Exit {
     let rules = local::rules()?;

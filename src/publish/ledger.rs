@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Error;
 use crate::domain::{Clock, RunId};
-use crate::store::{EffectRow, EffectState, Store};
+use crate::store::{Beat, EffectRow, EffectState, Lease, Store};
 
 #[derive(Clone)]
 pub(super) struct Ledger {
@@ -14,11 +14,17 @@ pub(super) struct Ledger {
     clock: Clock,
     /// How long GitHub may take to show what it has accepted.
     settle: Duration,
+    /// The job that speaks. Whoever lost its lease has lost its voice.
+    lease: Option<Lease>,
 }
 
 impl Ledger {
     pub(super) fn new(store: Store, clock: Clock, settle: Duration) -> Self {
-        Self { store, clock, settle }
+        Self { store, clock, settle, lease: None }
+    }
+
+    pub(super) fn under(&self, lease: &Lease) -> Self {
+        Self { lease: Some(lease.clone()), ..self.clone() }
     }
 
     pub(super) async fn get(&self, key: &str) -> Result<Option<EffectRow>, Error> {
@@ -40,8 +46,13 @@ impl Ledger {
         }
     }
 
-    /// Right before the request leaves.
+    /// Right before the request leaves. A worker that slept past its lease is stopped here: another one has the job.
     pub(super) async fn sent(&self, key: &str) -> Result<(), Error> {
+        if let Some(lease) = &self.lease
+            && self.store.lease_state(lease).await? != Beat::Alive
+        {
+            return Err(Error::Superseded("the job was cancelled or given to another worker".to_owned()));
+        }
         Ok(self.store.mark_sent(key, self.clock.now()).await?)
     }
 

@@ -24,7 +24,7 @@ use ledger::Ledger;
 
 use crate::domain::{Clock, Fingerprint};
 use crate::stdx::text::count;
-use crate::store::Store;
+use crate::store::{Lease, Store};
 
 /// Inline comments in one review; further findings are listed in its body.
 pub const INLINE_PER_REVIEW: usize = 30;
@@ -56,6 +56,12 @@ impl Publisher {
     /// `settle` is how long GitHub may take to show what it has accepted; ten seconds are safe.
     pub fn new(store: Store, settle: Duration, clock: Clock) -> Self {
         Self { ledger: Ledger::new(store, clock, settle) }
+    }
+
+    /// The same, speaking for one job only as long as it holds its lease.
+    #[must_use]
+    pub fn under(&self, lease: &Lease) -> Self {
+        Self { ledger: self.ledger.under(lease) }
     }
 }
 
