@@ -152,6 +152,7 @@ impl Engine {
                 self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
                     && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
                     && !compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text))
+                    && compiled.only_in_files_with.as_ref().is_none_or(|r| r.is_match(text))
             })
             .collect();
         let flow = Flow::new(tree);

@@ -58,12 +58,15 @@ pub(super) struct Compiled {
     pub(super) config: RuleConfig<SupportLang>,
     pub(super) dynamic: Vec<String>,
     pub(super) built: Vec<String>,
+    pub(super) from_request: Vec<String>,
     /// The literal parts of what is `built` must match.
     pub(super) built_text: Option<Regex>,
     /// Calls that make their argument safe for this rule.
     pub(super) safe_calls: Option<Regex>,
     pub(super) not_in_paths: Option<Regex>,
     pub(super) not_in_files_with: Option<Regex>,
+    pub(super) only_in_files_with: Option<Regex>,
+    pub(super) not_in_functions_with: Option<Regex>,
     /// The metavariable that the finding points at, instead of the whole match.
     pub(super) at: Option<String>,
 }
@@ -104,10 +107,14 @@ struct BodyWire {
     dynamic: Vec<String>,
     #[serde(default)]
     built: Vec<String>,
+    #[serde(default)]
+    from_request: Vec<String>,
     built_text: Option<String>,
     safe_calls: Option<String>,
     not_in_paths: Option<String>,
     not_in_files_with: Option<String>,
+    only_in_files_with: Option<String>,
+    not_in_functions_with: Option<String>,
     at: Option<String>,
 }
 
@@ -239,9 +246,12 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
         source: Box::new(source),
     })?;
     let defined = config.matcher.defined_vars();
-    for variable in body.dynamic.iter().chain(&body.built).chain(&body.at) {
+    for variable in body.dynamic.iter().chain(&body.built).chain(&body.from_request).chain(&body.at) {
         if !defined.contains(variable.as_str()) {
-            return Err(value("dynamic, built or at", format!("`{variable}` is no metavariable of the rule")));
+            return Err(value(
+                "dynamic, built, from_request or at",
+                format!("`{variable}` is no metavariable of the rule"),
+            ));
         }
     }
     let regex =
@@ -251,10 +261,13 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
         language,
         dynamic: body.dynamic.clone(),
         built: body.built.clone(),
+        from_request: body.from_request.clone(),
         built_text: regex("built_text", &body.built_text)?,
         safe_calls: regex("safe_calls", &body.safe_calls)?,
         not_in_paths: regex("not_in_paths", &body.not_in_paths)?,
         not_in_files_with: regex("not_in_files_with", &body.not_in_files_with)?,
+        only_in_files_with: regex("only_in_files_with", &body.only_in_files_with)?,
+        not_in_functions_with: regex("not_in_functions_with", &body.not_in_functions_with)?,
         at: body.at.clone(),
         config,
     })

@@ -4,13 +4,17 @@
 //! of the file, loops over literal lists and calls that only reshape their argument; it does not follow calls into other
 //! functions. A parameter is never fixed, unless its declared type is a number.
 
-use std::sync::LazyLock;
+mod syntax;
 
 use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_language::SupportLang;
 use regex::Regex;
 
+use self::syntax::{
+    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, REQUEST, REQUEST_PARAMETER, RESHAPING, assignment, callee,
+    checked_against_a_list, inline_name, is_function, only_numbers, parameter,
+};
 use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
 
@@ -41,46 +45,6 @@ struct Question<'q> {
     steps: usize,
 }
 
-#[expect(clippy::expect_used, reason = "literal patterns; every test of this file compiles them")]
-mod patterns {
-    use super::{LazyLock, Regex};
-
-    fn regex(pattern: &str) -> Regex {
-        Regex::new(pattern).expect("the pattern is valid")
-    }
-
-    pub(super) static CONSTANT_NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^_*[A-Z][A-Z0-9_]+$"));
-    /// Calls whose result is a number, or a digest, whatever went in.
-    pub(super) static HARMLESS_CALL: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?x)^(int|float|bool|len|ord|hash|id|Number|parseInt|parseFloat|BigInt|Boolean
-            |uuid\.uuid[14]|uuid4|time\.time|Date\.now|Math\.\w+|Number\.parse(Int|Float)|os\.getpid|crypto\.randomUUID|randomUUID
-            |Integer\.(parseInt|valueOf|toString)|Long\.(parseLong|valueOf|toString)|Double\.parseDouble|UUID\.(randomUUID|fromString)|System\.currentTimeMillis|System\.nanoTime
-            |strconv\.(Itoa|FormatInt|FormatUint|FormatBool|Atoi|ParseInt)|uint\d*|int\d+|time\.Now
-            |Uuid::new_v4|std::process::id|process::id)$
-            |\.(size|len|count|length|getTime|hexdigest|ordinal|toISOString|getAsInt|intValue|longValue|hashCode|isoformat|timestamp)$",
-        )
-    });
-    /// Methods that reshape their receiver and add only their arguments.
-    pub(super) static RESHAPING: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?x)^(strip|lstrip|rstrip|lower|upper|title|encode|decode|join|replace|split|splitlines|ljust|rjust|zfill|expandtabs|copy|items|keys|values
-            |trim|trimStart|trimEnd|toLowerCase|toUpperCase|concat|slice|substring|toString|valueOf|padStart|padEnd|flat|stripIndent|strip_indent|formatted_
-            |to_string|to_owned|into|clone|as_str|as_ref|as_bytes|into_boxed_str|borrow|deref|to_vec|iter|into_iter|into_bytes|to_lowercase|to_uppercase
-            |append|insert|intern|getBytes|toCharArray|build|String)$",
-        )
-    });
-    pub(super) static NUMERIC_TYPE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"\b(int|long|short|byte|float|double|bool|boolean|number|bigint|Integer|Long|Short|Double|Float|Boolean|UUID|Uuid|[ui](8|16|32|64|128|size)|f(32|64)|u?int(8|16|32|64))\b",
-        )
-    });
-    /// One conversion of a format string, C style.
-    pub(super) static VERB: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"%(?:\((?:\w+)\))?[-+ #0]*(?:\d+|\*)?(?:\.\d+)?([a-zA-Z])"));
-}
-use patterns::{CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, VERB};
-
 impl<'t> Flow<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
         Self { tree }
@@ -88,22 +52,106 @@ impl<'t> Flow<'t> {
 
     /// Whether the values behind a match's metavariables are harmless for this rule.
     pub(super) fn lets_pass(&self, compiled: &Compiled, matched: &NodeMatch<'t, StrDoc<SupportLang>>) -> bool {
-        if compiled.dynamic.is_empty() && compiled.built.is_empty() {
-            return false;
+        if let Some(reassuring) = &compiled.not_in_functions_with {
+            let text = matched.ancestors().find(|a| is_function(&a.kind())).map(|f| f.text());
+            if text.is_some_and(|text| reassuring.is_match(&text)) {
+                return true;
+            }
         }
-        let ask = |name: &String| {
-            let mut question = Question { safe_calls: compiled.safe_calls.as_ref(), names: Vec::new(), steps: 0 };
+        let question = || Question { safe_calls: compiled.safe_calls.as_ref(), names: Vec::new(), steps: 0 };
+        let nodes = |name: &String| {
             let env = matched.get_env();
             let mut nodes: Vec<_> = env.get_match(name).cloned().into_iter().collect();
-            nodes.extend(env.get_multiple_matches(name));
-            nodes.iter().filter(|n| n.is_named()).map(|n| self.value(n, &mut question)).reduce(combine)
+            nodes.extend(env.get_multiple_matches(name).into_iter().filter(|n| n.is_named()));
+            nodes
+        };
+        let ask = |name: &String| {
+            let mut question = question();
+            nodes(name).iter().map(|n| self.value(n, &mut question)).reduce(combine)
         };
         let dynamic = compiled.dynamic.iter().all(|name| !matches!(ask(name), None | Some(Value::Constant(_))));
         let built = compiled.built.iter().all(|name| match ask(name) {
             Some(Value::Built(text)) => compiled.built_text.as_ref().is_none_or(|wanted| wanted.is_match(&text)),
             _ => false,
         });
-        !(dynamic && built)
+        let requested = compiled.from_request.iter().all(|name| {
+            let mut question = question();
+            nodes(name).iter().any(|n| self.from_request(n, &mut question))
+        });
+        !(dynamic && built && requested)
+    }
+
+    /// Whether any part of an expression is what a stranger sent.
+    fn from_request(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> bool {
+        question.steps += 1;
+        if question.steps > MAX_STEPS {
+            return false;
+        }
+        match node.kind().as_ref() {
+            "identifier" => {
+                let name = node.text().into_owned();
+                if question.names.contains(&name) || question.names.len() >= MAX_HOPS {
+                    return false;
+                }
+                question.names.push(name.clone());
+                let found = self.name_from_request(node, &name, question);
+                question.names.pop();
+                return found;
+            }
+            "call" | "call_expression" | "method_invocation" | "object_creation_expression" => {
+                let (callee, ..) = callee(node);
+                if HARMLESS_CALL.is_match(&callee) || question.safe_calls.is_some_and(|safe| safe.is_match(&callee)) {
+                    return false;
+                }
+                if REQUEST.is_match(&node.text()) {
+                    return true;
+                }
+            }
+            "attribute"
+            | "member_expression"
+            | "selector_expression"
+            | "subscript"
+            | "subscript_expression"
+            | "index_expression"
+            | "field_access"
+                if REQUEST.is_match(&node.text()) =>
+            {
+                return true;
+            }
+            "comparison_operator"
+            | "conditional_expression"
+            | "lambda"
+            | "arrow_function"
+            | "function_expression"
+            | "comment" => {
+                return false;
+            }
+            _ => {}
+        }
+        let children: Vec<_> = node.children().filter(|c| c.is_named()).collect();
+        children.iter().any(|child| self.from_request(child, question))
+    }
+
+    fn name_from_request(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> bool {
+        for scope in node.ancestors().filter(|a| is_function(&a.kind())) {
+            if checked_against_a_list(&scope, name) {
+                return false;
+            }
+            let nodes: Vec<_> = scope.dfs().collect();
+            question.steps += nodes.len() / 16;
+            let mut assigned = nodes.iter().filter_map(|n| Some((n.clone(), assignment(n, name)?))).peekable();
+            if assigned.peek().is_some() {
+                // Destructuring, `const { url } = req.query`, says only on the right where all of it comes from.
+                return assigned.any(|(whole, (value, _))| {
+                    let value = value.or_else(|| whole.field("value")).or_else(|| whole.field("right"));
+                    value.is_some_and(|value| self.from_request(&value, question))
+                });
+            }
+            if let Some(parameter) = parameter(&scope, name) {
+                return REQUEST_PARAMETER.is_match(&parameter.text()) && !NUMERIC_TYPE.is_match(&parameter.text());
+            }
+        }
+        false
     }
 
     fn value(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
@@ -485,182 +533,6 @@ fn is_text(value: &Value) -> bool {
 
 fn is_constant_text(value: &Value) -> bool {
     matches!(value, Value::Constant(Some(_)))
-}
-
-/// Whether a C-style format string has conversions, and all of them print numbers.
-fn only_numbers(format: &str) -> bool {
-    let bare = format.replace("%%", "");
-    let mut verbs = VERB.captures_iter(&bare).peekable();
-    verbs.peek().is_some()
-        && !bare.contains("%v")
-        && verbs.all(|verb| {
-            verb.get(1).is_some_and(|letter| matches!(letter.as_str(), "d" | "i" | "u" | "f" | "x" | "X" | "g" | "e"))
-        })
-}
-
-/// `format!("{name}")`: a lower-case name inside braces.
-fn inline_name(literal: &str) -> bool {
-    let bare = literal.replace("{{", "");
-    bare.match_indices('{').any(|(at, _)| {
-        bare.get(at + 1..).and_then(|rest| rest.chars().next()).is_some_and(|c| c == '_' || c.is_ascii_lowercase())
-    })
-}
-
-/// The callee's text, the receiver of a method call, and the last name of the callee.
-fn callee<'t>(node: &TreeNode<'t>) -> (String, Option<TreeNode<'t>>, String) {
-    if node.kind() == "method_invocation" {
-        let name = node.field("name").map(|n| n.text().into_owned()).unwrap_or_default();
-        let object = node.field("object");
-        let text = object.as_ref().map_or_else(|| name.clone(), |o| format!("{}.{name}", o.text()));
-        return (text, object, name);
-    }
-    if node.kind() == "object_creation_expression" {
-        let name = node.field("type").map(|n| n.text().into_owned()).unwrap_or_default();
-        return (name.clone(), None, name);
-    }
-    let Some(function) = node.field("function") else { return Default::default() };
-    let text = function.text().into_owned();
-    let receiver = function.field("object").or_else(|| function.field("operand")).or_else(|| function.field("value"));
-    let method = text.rsplit(['.', ':']).next().unwrap_or(&text).to_owned();
-    (text, receiver, method)
-}
-
-fn is_function(kind: &str) -> bool {
-    matches!(
-        kind,
-        "function_definition"
-            | "lambda"
-            | "function_declaration"
-            | "function_expression"
-            | "generator_function_declaration"
-            | "generator_function"
-            | "arrow_function"
-            | "method_definition"
-            | "method_declaration"
-            | "func_literal"
-            | "constructor_declaration"
-            | "lambda_expression"
-            | "function_item"
-            | "closure_expression"
-    )
-}
-
-/// The parameter of a function that brings a name in.
-fn parameter<'t>(function: &TreeNode<'t>, name: &str) -> Option<TreeNode<'t>> {
-    let single = function.field("parameter").filter(|p| p.text() == name);
-    let list = function.field("parameters")?;
-    let found = list.children().find(|parameter| {
-        parameter.dfs().any(|n| n.is_named_leaf() && n.kind().ends_with("identifier") && n.text() == name)
-    });
-    single.or(found)
-}
-
-/// The value that a node assigns to a name, and whether it adds to what is there. `Some((None, _))`: assigned, by what is unknown.
-fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<TreeNode<'t>>, bool)> {
-    let (left, right, adds) = match node.kind().as_ref() {
-        "assignment"
-        | "assignment_expression"
-        | "assignment_statement"
-        | "for_in_statement"
-        | "short_var_declaration"
-        | "for_statement"
-        | "for_in_clause"
-        | "range_clause" => {
-            let compound = node.field("operator").is_some_and(|o| o.text().len() == 2);
-            (node.field("left")?, node.field("right"), compound)
-        }
-        "augmented_assignment" | "augmented_assignment_expression" | "compound_assignment_expr" => {
-            (node.field("left")?, node.field("right"), true)
-        }
-        "variable_declarator" | "var_spec" | "const_spec" | "enhanced_for_statement" | "const_item" | "static_item" => {
-            let value = node.field("value");
-            if node.kind() == "variable_declarator" && value.is_none() && node.field("name")?.text() == name {
-                // `let x;` is filled later.
-                return None;
-            }
-            (node.field("name")?, value, false)
-        }
-        "let_declaration" | "for_expression" => (node.field("pattern")?, node.field("value"), false),
-        "named_expression" => (node.field("name")?, node.field("value"), false),
-        // sql.append(part) changes its receiver.
-        "method_invocation" | "call_expression" | "call" => {
-            let (_, receiver, method) = callee(node);
-            let receiver = receiver?;
-            let grows = matches!(method.as_str(), "append" | "push" | "push_str" | "WriteString" | "insert" | "extend");
-            return (grows && receiver.text() == name).then(|| (node.field("arguments"), true));
-        }
-        _ => return None,
-    };
-    if left.text() == name {
-        return Some((right, adds));
-    }
-    // `a, b := f()` and destructuring: which part goes where is not followed, unless both sides are lists.
-    let lists = matches!(left.kind().as_ref(), "expression_list" | "pattern_list" | "tuple_pattern");
-    let at = left.children().filter(|c| c.is_named()).position(|c| c.text() == name);
-    if let (true, Some(at)) = (lists, at) {
-        let right = right?;
-        let rights: Vec<_> = right.children().filter(|c| c.is_named()).collect();
-        let same = left.children().filter(|c| c.is_named()).count() == rights.len();
-        let one = matches!(right.kind().as_ref(), "expression_list" | "tuple");
-        return Some((if same && one { rights.get(at).cloned() } else { None }, adds));
-    }
-    let inside = left.kind() != "identifier"
-        && !matches!(
-            left.kind().as_ref(),
-            "subscript"
-                | "subscript_expression"
-                | "index_expression"
-                | "attribute"
-                | "member_expression"
-                | "selector_expression"
-                | "field_access"
-                | "field_expression"
-        )
-        && left.dfs().any(|n| n.is_named_leaf() && n.text() == name);
-    if inside {
-        return Some((None, adds));
-    }
-    // parts[i] = "?" fills its list.
-    let base = left.field("operand").or_else(|| left.field("value")).or_else(|| left.field("object"));
-    let element = matches!(left.kind().as_ref(), "subscript" | "subscript_expression" | "index_expression");
-    (element && base.is_some_and(|b| b.text() == name)).then_some((right, true))
-}
-
-/// `if name not in ALLOWED: raise`, `ALLOWED.includes(name)`: somebody looked it up in a list first.
-fn checked_against_a_list(scope: &TreeNode<'_>, name: &str) -> bool {
-    scope.dfs().any(|node| match node.kind().as_ref() {
-        "comparison_operator" => {
-            let parts: Vec<_> = node.children().collect();
-            let tests = parts.iter().any(|p| matches!(p.text().as_ref(), "in" | "not in"));
-            let list = parts.last().is_some_and(|l| {
-                let text = l.text();
-                matches!(l.kind().as_ref(), "tuple" | "list" | "set") || looks_like_a_list(&text)
-            });
-            tests && list && parts.first().is_some_and(|p| p.text() == name)
-        }
-        "call_expression" | "method_invocation" => {
-            let (text, receiver, method) = callee(&node);
-            let tests = matches!(method.as_str(), "includes" | "has" | "contains" | "containsKey");
-            tests
-                && receiver.is_some_and(|r| {
-                    matches!(r.kind().as_ref(), "array")
-                        || looks_like_a_list(&r.text())
-                        || text.starts_with("Set.of")
-                        || text.starts_with("List.of")
-                })
-                && node.field("arguments").is_some_and(|a| a.text().trim_matches(['(', ')', '&']) == name)
-        }
-        _ => false,
-    })
-}
-
-fn looks_like_a_list(text: &str) -> bool {
-    let last = text.rsplit(['.', ':']).next().unwrap_or(text);
-    let lower = last.to_ascii_lowercase();
-    CONSTANT_NAME.is_match(last)
-        || ["allow", "valid", "known", "permitted", "supported", "whitelist", "choices"]
-            .iter()
-            .any(|w| lower.contains(w))
 }
 
 #[cfg(test)]
