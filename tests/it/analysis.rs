@@ -121,10 +121,10 @@ fn a_comment_allows_one_rule_on_its_line_or_the_next() {
     let engine = Engine::embedded().unwrap();
     let found = |text: &str| engine.scan("app.py", text).findings.len();
     assert_eq!(found("def f(x):\n    eval(x)\n"), 1);
-    assert_eq!(found("def f(x):\n    eval(x)  # octoswarm-ignore: eval-call\n"), 0);
-    assert_eq!(found("def f(x):\n    # octoswarm-ignore: other, eval-call\n    eval(x)\n"), 0);
+    assert_eq!(found("def f(x):\n    eval(x)  # octoswarm-ignore: eval-of-data\n"), 0);
+    assert_eq!(found("def f(x):\n    # octoswarm-ignore: other, eval-of-data\n    eval(x)\n"), 0);
     assert_eq!(found("def f(x):\n    # octoswarm-ignore: other\n    eval(x)\n"), 1);
-    assert_eq!(found("# octoswarm-ignore: eval-call\n\ndef f(x):\n    eval(x)\n"), 1);
+    assert_eq!(found("# octoswarm-ignore: eval-of-data\n\ndef f(x):\n    eval(x)\n"), 1);
 }
 
 #[test]
