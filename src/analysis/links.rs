@@ -90,6 +90,9 @@ fn leads_somewhere(path: &str, target: &str, exists: &dyn Fn(&str) -> bool) -> b
     let foreign = plain.is_empty()
         || target.starts_with("//")
         || has_scheme(target)
+        // An item of a Rust crate, resolved by rustdoc.
+        || target.contains("::")
+        || matches!(plain, "crate" | "self" | "super" | "Self")
         || target.contains(['{', '}', '<', '>', '$', '*', '|', '\\', '@', '%']) && percent_decode(target).is_none()
         || plain.contains(['{', '}', '<', '>', '$', '*', '|', '\\', ' ', '@']);
     if foreign {
@@ -110,8 +113,14 @@ fn leads_somewhere(path: &str, target: &str, exists: &dyn Fn(&str) -> bool) -> b
     match normalise(&format!("{folder}/{decoded}")) {
         // Above the root are GitHub's own pages, `../../issues`.
         None => true,
+        // Below a folder of documentation, pages have the addresses that a generator gives them.
+        Some(_) if extension.is_none() && (!decoded.contains('/') || in_docs(folder)) => true,
         Some(found) => there(&found, extension, exists),
     }
+}
+
+fn in_docs(folder: &str) -> bool {
+    folder.split('/').any(|part| matches!(part, "docs" | "doc" | "content" | "website" | "site" | "pages" | "book"))
 }
 
 fn there(found: &str, extension: Option<&str>, exists: &dyn Fn(&str) -> bool) -> bool {
@@ -119,11 +128,8 @@ fn there(found: &str, extension: Option<&str>, exists: &dyn Fn(&str) -> bool) ->
         return true;
     }
     match extension {
-        Some("html" | "htm") => {
-            let stem = found.rsplit_once('.').map_or(found, |(stem, _)| stem);
-            PAGES.iter().any(|page| exists(&format!("{stem}.{page}")))
-                || ["md", "rst"].iter().any(|page| exists(&format!("{}README.{page}", stem.trim_end_matches("index"))))
-        }
+        // Pages are made from something else.
+        Some("html" | "htm") => true,
         Some(_) => false,
         None => PAGES.iter().any(|page| {
             exists(&format!("{found}.{page}"))

@@ -62,6 +62,8 @@ pub(super) struct Compiled {
     pub(super) built_text: Option<Regex>,
     /// Calls that make their argument safe for this rule.
     pub(super) safe_calls: Option<Regex>,
+    /// Names whose unknown value is taken as safe for this rule.
+    pub(super) safe_names: Option<Regex>,
     pub(super) not_in_paths: Option<Regex>,
     pub(super) not_in_files_with: Option<Regex>,
     pub(super) only_in_files_with: Option<Regex>,
@@ -110,6 +112,7 @@ struct BodyWire {
     from_request: Vec<String>,
     built_text: Option<String>,
     safe_calls: Option<String>,
+    safe_names: Option<String>,
     not_in_paths: Option<String>,
     not_in_files_with: Option<String>,
     only_in_files_with: Option<String>,
@@ -254,6 +257,7 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
         from_request: body.from_request.clone(),
         built_text: regex("built_text", &body.built_text)?,
         safe_calls: regex("safe_calls", &body.safe_calls)?,
+        safe_names: regex("safe_names", &body.safe_names)?,
         not_in_paths: regex("not_in_paths", &body.not_in_paths)?,
         not_in_files_with: regex("not_in_files_with", &body.not_in_files_with)?,
         only_in_files_with: regex("only_in_files_with", &body.only_in_files_with)?,

@@ -16,7 +16,7 @@ struct Shape {
     what: &'static str,
     pattern: &'static str,
     /// A second look at the captured token.
-    accept: fn(&str) -> bool,
+    accept: fn(token: &str, name: &str) -> bool,
     /// Test files hold made-up ones of this shape.
     in_tests: bool,
 }
@@ -95,7 +95,7 @@ const SHAPES: &[Shape] = &[
     Shape {
         rule: "hard-coded-secret",
         what: "a secret in the source",
-        pattern: r#"(?i)(?:^|[\s"'{(,.\[;-])(?:[a-z0-9_-]*(?:passwd|password|secret|token|api_?key|apikey|access_?key|private_?key|client_?secret|auth_?key|encryption_?key))["']?\s*(?::\s*(?:str|string|&(?:'static )?str)\s*)?(?:=|:|=>|:=)\s*[rb]?["']([^\s"'`]{12,200})["']"#,
+        pattern: r#"(?i)(?:^|[\s"'{(,.\[;-])(?P<name>[a-z0-9_-]*(?:passwd|password|passphrase|pwd|secret|token|api_?key|apikey|access_?key|private_?key|client_?secret|auth_?key|encryption_?key))["']?\s*(?::\s*(?:str|string|&(?:'static )?str)\s*)?(?:=|:|=>|:=)\s*[rb]?["']([^\s"'`]{8,200})["']"#,
         accept: high_entropy,
         in_tests: false,
     },
@@ -132,7 +132,9 @@ pub(super) fn hits(path: &str, text: &str, lines: &Lines<'_>) -> Vec<Hit> {
                 if shape.rule == "private-key" { found.get(0).map_or(0..0, |m| m.range()) } else { token.range() };
             let again = taken.iter().any(|t| t.start < range.end && range.start < t.end);
             let line = lines.line(lines.line_at(token.start()));
-            if again || placeholder(token.as_str()) || !(shape.accept)(token.as_str()) || line.contains("EXAMPLE") {
+            let name = found.name("name").map(|m| m.as_str()).unwrap_or_default();
+            if again || placeholder(token.as_str()) || !(shape.accept)(token.as_str(), name) || line.contains("EXAMPLE")
+            {
                 continue;
             }
             taken.push(range.clone());
@@ -226,9 +228,8 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is valid")
 }
 
-/// Made-up values: example, dummy, repeated characters, templates.
+/// Made-up values that say so.
 fn placeholder(token: &str) -> bool {
-    let lower = token.to_ascii_lowercase();
     const WORDS: &[&str] = &[
         "example",
         "dummy",
@@ -238,69 +239,64 @@ fn placeholder(token: &str) -> bool {
         "change_me",
         "your-",
         "your_",
-        "yourpassword",
+        "yourpass",
         "xxxx",
-        "test",
         "fake",
         "sample",
         "redacted",
-        "insert",
         "replace",
         "todo",
-        "not-a-",
         "notasecret",
-        "foobar",
-        "1234567",
-        "abcdef",
-        "password",
-        "secret",
+        "not-a-",
         "<",
         "${",
         "{{",
         "...",
         "****",
-        "hunter2",
         "lorem",
         "mock",
     ];
+    let lower = token.to_ascii_lowercase();
     WORDS.iter().any(|word| lower.contains(word))
 }
 
-/// Real tokens use many characters.
-fn varied(token: &str) -> bool {
-    let mut seen: Vec<char> = token.chars().collect();
-    seen.sort_unstable();
-    seen.dedup();
-    seen.len() >= 8
+/// Real tokens use many characters, and not in the order of the alphabet.
+fn varied(token: &str, _name: &str) -> bool {
+    let characters: Vec<u32> = token.chars().map(u32::from).collect();
+    let steps = characters.windows(2).filter(|pair| matches!(pair, [a, b] if *b == a + 1)).count();
+    distinct(token) >= 8 && steps * 2 < characters.len()
 }
 
-fn like_a_password(token: &str) -> bool {
+fn like_a_password(token: &str, _name: &str) -> bool {
+    let odd = token.chars().any(|c| c.is_ascii_digit() || "!#$^&*+=?".contains(c));
+    odd && distinct(token) >= 5
+}
+
+/// Not a name, a path or a sentence. A password may be short; a token or key is long.
+fn high_entropy(token: &str, name: &str) -> bool {
     let lower = token.to_ascii_lowercase();
-    varied_enough(token, 5)
-        && !matches!(
-            lower.as_str(),
-            "postgres" | "guest" | "admin" | "passwd" | "mysql" | "root" | "user" | "pass" | "rabbitmq"
-        )
-}
-
-fn varied_enough(token: &str, least: usize) -> bool {
-    let mut seen: Vec<char> = token.chars().collect();
-    seen.sort_unstable();
-    seen.dedup();
-    seen.len() >= least
-}
-
-/// Random enough that no person made it up as a name, a path or a sentence.
-fn high_entropy(token: &str) -> bool {
     let digits = token.chars().filter(char::is_ascii_digit).count();
     let letters = token.chars().filter(char::is_ascii_alphabetic).count();
-    let upper = token.chars().any(|c| c.is_ascii_uppercase());
     let odd = token.chars().filter(|c| "!@#$%^&*".contains(*c)).count();
-    let looks_like_code = token.contains("://")
-        || token.starts_with(['/', '.', '$', '{', '%', '#'])
-        || token.contains(['(', ')', ' ', '{', '}', '<', '>']);
-    let kinds = usize::from(digits >= 2) + usize::from(upper) + usize::from(letters > 2) + usize::from(odd > 0);
-    !looks_like_code && digits + odd >= 2 && kinds >= 2 && entropy(token) >= 3.4
+    let code = token.contains("://")
+        || token.starts_with(['/', '.', '$', '{', '%', '#', '@', ':', '-'])
+        || token.contains(['(', ')', '{', '}', '[', ']', '<', '>', '|', '\\', ';', ',']);
+    if code || lower.contains("test") || letters < 3 {
+        return false;
+    }
+    let password = ["pass", "pwd"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    if password {
+        digits + odd >= 2 && entropy(token) >= 2.75
+    } else {
+        token.len() >= 16 && digits >= 2 && entropy(token) >= 3.2
+    }
+}
+
+fn distinct(token: &str) -> usize {
+    let mut seen: Vec<char> = token.chars().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len()
 }
 
 /// Shannon's, in bits a character.
@@ -311,4 +307,74 @@ fn entropy(token: &str) -> f64 {
     }
     let total = f64::from(u32::try_from(token.chars().count()).unwrap_or(u32::MAX));
     counts.values().map(|n| f64::from(*n) / total).map(|p| -p * p.log2()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A token-like text that is made here, so that none is written down.
+    fn random(length: usize, alphabet: &str) -> String {
+        let letters: Vec<char> = alphabet.chars().collect();
+        (0..length).map(|i| letters[(i * 7 + i * i * 3 + 5) % letters.len()]).collect()
+    }
+
+    #[track_caller]
+    fn check(path: &str, text: &str, want: &[&str]) {
+        let found = scan(path, text);
+        let got: Vec<_> = found.iter().map(|f| f.rule.0.as_str()).collect();
+        assert_eq!(got, want, "{text}");
+    }
+
+    const MIXED: &str = "aZ3bY8cX1dW6eV9fU4gT7hS2iR5jQ0k";
+
+    #[test]
+    fn tokens_of_known_shapes_are_found_in_any_text() {
+        let aws = format!("AKIA{}", random(16, "QWERTZUIOPASDFGH2345"));
+        check("notes.txt", &format!("key {aws}\n"), &["aws-access-key"]);
+        check("a.py", &format!("T = 'ghp_{}'\n", random(36, MIXED)), &["github-token"]);
+        check(
+            "deploy.yml",
+            &format!("url: postgres://app:{}!7@db.internal/x\n", random(10, MIXED)),
+            &["password-in-url"],
+        );
+        let key = format!("-----BEGIN RSA {}-----\n{}\n", "PRIVATE KEY", random(64, MIXED));
+        check("id_rsa", &key, &["private-key"]);
+        check("tests/id_rsa", &key, &[]);
+    }
+
+    #[test]
+    fn a_secret_in_an_assignment_is_told_from_a_name() {
+        check("a.py", &format!("DB_PASSWORD = \"{}1!\"\n", "Tr0ub4dor"), &["hard-coded-secret"]);
+        check("a.js", &format!("const config = {{ apiKey: '{}' }};\n", random(24, MIXED)), &["hard-coded-secret"]);
+        for text in [
+            "password = os.environ['DB_PASSWORD']\n",
+            "password = \"changeme\"\n",
+            "PASSWORD_FIELD = \"user_password\"\n",
+            "token = \"access_token\"\n",
+            "secret = \"${SECRET_VALUE_1234}\"\n",
+            "apiKey: 'your-api-key-1234567890'\n",
+            "token_url = \"https://example.org/oauth2/token\"\n",
+        ] {
+            check("a.py", text, &[]);
+        }
+    }
+
+    #[test]
+    fn neither_message_nor_fingerprint_is_made_of_the_secret() {
+        let one = format!("T = 'ghp_{}'\n", random(36, MIXED));
+        let other = format!("T = 'ghp_{}'\n", random(36, "zQ9xW8cE7vR6bT5nY4mU3kI2lO1pA0s"));
+        let (a, b) = (scan("a.py", &one), scan("a.py", &other));
+        assert_ne!(one, other);
+        assert_eq!(a[0].fingerprint, b[0].fingerprint);
+        assert!(!format!("{:?}", a[0]).contains("ghp_"));
+    }
+
+    #[test]
+    fn a_conflict_needs_all_three_markers() {
+        check("a.md", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> topic\n", &["conflict-marker"]);
+        check("a.md", "<<<<<<< HEAD\r\na\r\n=======\r\nb\r\n>>>>>>> topic\r\n", &["conflict-marker"]);
+        check("a.md", "Title\n=======\ntext\n", &[]);
+        check("a.md", "    <<<<<<< HEAD\n=======\n>>>>>>> x\n", &[]);
+    }
 }

@@ -40,6 +40,7 @@ pub(super) struct Flow<'t> {
 
 struct Question<'q> {
     safe_calls: Option<&'q Regex>,
+    safe_names: Option<&'q Regex>,
     /// Names being resolved, against cycles.
     names: Vec<String>,
     steps: usize,
@@ -58,7 +59,12 @@ impl<'t> Flow<'t> {
                 return true;
             }
         }
-        let question = || Question { safe_calls: compiled.safe_calls.as_ref(), names: Vec::new(), steps: 0 };
+        let question = || Question {
+            safe_calls: compiled.safe_calls.as_ref(),
+            safe_names: compiled.safe_names.as_ref(),
+            names: Vec::new(),
+            steps: 0,
+        };
         let nodes = |name: &String| {
             let env = matched.get_env();
             let mut nodes: Vec<_> = env.get_match(name).cloned().into_iter().collect();
@@ -461,7 +467,10 @@ impl<'t> Flow<'t> {
         question.names.push(name.clone());
         let value = self.resolve(node, &name, question);
         question.names.pop();
-        value
+        match value {
+            Value::Opaque if question.safe_names.is_some_and(|safe| safe.is_match(&name)) => Value::Constant(None),
+            value => value,
+        }
     }
 
     fn resolve(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> Value {
@@ -554,7 +563,7 @@ mod tests {
             })
             .unwrap();
         let argument = call.field("arguments").unwrap().children().find(|c| c.is_named()).unwrap();
-        let mut question = Question { safe_calls: None, names: Vec::new(), steps: 0 };
+        let mut question = Question { safe_calls: None, safe_names: None, names: Vec::new(), steps: 0 };
         assert_eq!(flow.value(&argument, &mut question), want, "{text}");
     }
 
