@@ -95,7 +95,7 @@ const SHAPES: &[Shape] = &[
     Shape {
         rule: "hard-coded-secret",
         what: "a secret in the source",
-        pattern: r#"(?i)(?:^|[\s"'{(,.\[;-])(?P<name>[a-z0-9_-]*(?:passwd|password|passphrase|pwd|secret|token|api_?key|apikey|access_?key|private_?key|client_?secret|auth_?key|encryption_?key))["']?\s*(?::\s*(?:str|string|&(?:'static )?str)\s*)?(?:=|:|=>|:=)\s*[rb]?["']([^\s"'`]{8,200})["']"#,
+        pattern: r#"(?i)(?:^|[\s"'{(,.\[;-])(?P<name>[a-z0-9_-]*(?:passwd|password|passphrase|pwd|secret|token|api_?key|apikey|access_?key|private_?key|client_?secret|auth_?key|encryption_?key))["']?\s*(?::\s*(?:str|string|&(?:'static )?str)\s*)?(?:=|:|=>|:=)\s*[rb]?["'](?P<token>[^\s"'`]{8,200})["']"#,
         accept: high_entropy,
         in_tests: false,
     },
@@ -127,7 +127,7 @@ pub(super) fn hits(path: &str, text: &str, lines: &Lines<'_>) -> Vec<Hit> {
             continue;
         }
         for found in regex.captures_iter(text) {
-            let Some(token) = found.get(1) else { continue };
+            let Some(token) = found.name("token").or_else(|| found.get(1)) else { continue };
             let range =
                 if shape.rule == "private-key" { found.get(0).map_or(0..0, |m| m.range()) } else { token.range() };
             let again = taken.iter().any(|t| t.start < range.end && range.start < t.end);
