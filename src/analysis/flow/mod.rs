@@ -82,13 +82,13 @@ impl<'t> Flow<'t> {
         });
         let requested = compiled.from_request.iter().all(|name| {
             let mut question = question();
-            nodes(name).iter().any(|n| self.from_request(n, &mut question))
+            nodes(name).iter().any(|n| self.comes_from_request(n, &mut question))
         });
         !(dynamic && built && requested)
     }
 
     /// Whether any part of an expression is what a stranger sent.
-    fn from_request(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> bool {
+    fn comes_from_request(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> bool {
         question.steps += 1;
         if question.steps > MAX_STEPS {
             return false;
@@ -135,7 +135,7 @@ impl<'t> Flow<'t> {
             _ => {}
         }
         let children: Vec<_> = node.children().filter(|c| c.is_named()).collect();
-        children.iter().any(|child| self.from_request(child, question))
+        children.iter().any(|child| self.comes_from_request(child, question))
     }
 
     fn name_from_request(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> bool {
@@ -150,7 +150,7 @@ impl<'t> Flow<'t> {
                 // Destructuring, `const { url } = req.query`, says only on the right where all of it comes from.
                 return assigned.any(|(whole, (value, _))| {
                     let value = value.or_else(|| whole.field("value")).or_else(|| whole.field("right"));
-                    value.is_some_and(|value| self.from_request(&value, question))
+                    value.is_some_and(|value| self.comes_from_request(&value, question))
                 });
             }
             if let Some(parameter) = parameter(&scope, name) {
