@@ -20,7 +20,7 @@ pub use language::Language;
 pub use rule::{Rule, Snippet};
 pub use skip::skip_reason;
 
-/// Why the rules could not be made ready. All of it is about the rule files compiled into the program.
+/// What can go wrong: a rule file that does not hold, or fixes that cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the rule file {file} is not valid: {source}")]

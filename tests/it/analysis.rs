@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use octoswarm::analysis::rule::Snippet;
-use octoswarm::analysis::{Engine, Language, Scan, fix};
-use octoswarm::domain::Finding;
+use octoswarm::analysis::{Engine, Error, Language, Scan, fix, sarif};
+use octoswarm::domain::{Category, Finding, Fix};
 
 #[track_caller]
 fn paths(snippet: &Snippet) -> Vec<(Language, String)> {
@@ -159,4 +159,150 @@ fn a_hundred_files_take_well_under_a_second() {
         assert!(engine.scan("app.py", &file).findings.is_empty());
     }
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_fix_is_applied_as_whole_lines_and_keeps_the_line_endings() {
+    let fix = |start_line, end_line, replacement: &str| Fix { start_line, end_line, replacement: replacement.into() };
+    let apply = |text: &str, fixes: &[&Fix]| fix::apply(text, fixes).unwrap();
+    assert_eq!(apply("a\r\nb\r\nc", &[&fix(2, 2, "x\ny")]), "a\r\nx\r\ny\r\nc");
+    assert_eq!(apply("a\nb\nc", &[&fix(3, 3, "x")]), "a\nb\nx");
+    assert_eq!(apply("a\nb\nc", &[&fix(3, 3, "")]), "a\nb");
+    assert_eq!(apply("a\nb\nc\n", &[&fix(3, 3, ""), &fix(1, 1, "")]), "b\n");
+    assert!(matches!(fix::apply("a\nb\n", &[&fix(1, 2, "x"), &fix(2, 2, "y")]), Err(Error::Overlap { line: 2 })));
+    assert!(matches!(fix::apply("a\n", &[&fix(2, 2, "x")]), Err(Error::OutOfRange { .. })));
+}
+
+#[test]
+fn fixes_that_are_proved_hold_together_in_a_file_with_windows_line_endings() {
+    let engine = Engine::embedded().unwrap();
+    let text = "def f(x, y):\r\n    breakpoint()\r\n    if x == None:\r\n        return f\"none\"\r\n    return y";
+    let mut findings = engine.scan("app.py", text).findings;
+    fix::prove(&engine, "app.py", text, &mut findings);
+    let fixes: Vec<_> = findings.iter().filter_map(|f| f.fix.as_ref()).collect();
+    assert_eq!(fixes.len(), 3);
+    let fixed = fix::apply(text, &fixes).unwrap();
+    assert_eq!(fixed, "def f(x, y):\r\n    if x is None:\r\n        return \"none\"\r\n    return y");
+    assert!(engine.scan("app.py", &fixed).findings.is_empty());
+}
+
+#[test]
+fn of_two_fixes_for_one_line_the_more_severe_one_stays() {
+    let engine = Engine::embedded().unwrap();
+    let text = "ok = mode is \"fast\" or name == None\n";
+    let mut findings = engine.scan("app.py", text).findings;
+    assert_eq!(findings.iter().filter(|f| f.fix.is_some()).count(), 2);
+    fix::prove(&engine, "app.py", text, &mut findings);
+    let kept: Vec<_> = findings.iter().filter(|f| f.fix.is_some()).map(|f| f.rule.0.as_str()).collect();
+    assert_eq!(kept, ["compare-literal-by-identity"]);
+}
+
+#[test]
+fn a_fix_that_breaks_the_file_or_cures_nothing_is_dropped() {
+    let engine = Engine::embedded().unwrap();
+    let text = "if x == None:\n    run()\n";
+    let proved = |replacement: &str| {
+        let mut findings = engine.scan("app.py", text).findings;
+        findings[0].fix = Some(Fix { start_line: 1, end_line: 1, replacement: replacement.into() });
+        fix::prove(&engine, "app.py", text, &mut findings);
+        findings[0].fix.is_some()
+    };
+    assert!(proved("if x is None:"));
+    assert!(!proved("if (x is None:"), "does not parse");
+    assert!(!proved("if  x == None:"), "the finding stays");
+    assert!(!proved("if eval(x):"), "a new finding comes");
+}
+
+#[test]
+fn what_is_not_read_says_why_and_is_still_searched_for_secrets() {
+    let engine = Engine::embedded().unwrap();
+    let reason = |path: &str, text: &str| engine.scan(path, text).not_read;
+    assert_eq!(reason("a.py", &"x = 1\n".repeat(200_000)).as_deref(), Some("larger than 1 MiB"));
+    assert_eq!(reason("vendor/a.go", "package a\n").as_deref(), Some("vendored"));
+    assert_eq!(reason("a.py", "x = 1\n"), None);
+    let scan = engine.scan("conf/app.yml", "<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> topic\n");
+    assert_eq!(scan.not_read.as_deref(), Some("no rules for .yml"));
+    assert_eq!(scan.language, None);
+    assert_eq!(scan.findings[0].rule.0, "conflict-marker");
+    assert_eq!(reason("Makefile", "all:\n").as_deref(), Some("no rules for Makefile"));
+}
+
+#[test]
+fn a_broken_file_is_read_as_far_as_it_can_be_understood() {
+    let engine = Engine::embedded().unwrap();
+    let scan = engine.scan("a.js", "function f(x) { return eval(x); }\nfunction g( {{{ \n");
+    assert!(scan.syntax_errors);
+    assert_eq!(lines_of(&scan, "eval-call"), [1]);
+}
+
+#[test]
+fn a_sarif_log_names_rules_places_fingerprints_and_fixes() {
+    let engine = Engine::embedded().unwrap();
+    let text = "def f(x):\n    ä = eval(x)\n    return ä == None\n";
+    let findings = engine.scan("app/f.py", text).findings;
+    let log = sarif::log(&findings, engine.rules(), "1.2.3");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    assert_eq!(run["columnKind"], "unicodeCodePoints");
+    assert_eq!(run["tool"]["driver"]["semanticVersion"], "1.2.3");
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for (result, finding) in results.iter().zip(&findings) {
+        let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+        assert_eq!(rule["id"], finding.rule.0.as_str());
+        assert!(rule["help"]["text"].as_str().is_some_and(|text| !text.is_empty()));
+        assert_eq!(result["partialFingerprints"]["octoswarm/v1"], finding.fingerprint.as_str());
+        assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "app/f.py");
+    }
+    assert_eq!(results[0]["level"], "error");
+    assert_eq!(results[1]["level"], "note");
+    assert_eq!(results[0]["locations"][0]["physicalLocation"]["region"]["startColumn"], 9);
+    let fix = &results[1]["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    assert_eq!(fix["insertedContent"]["text"], "    return ä is None");
+}
+
+#[test]
+fn an_engine_is_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let engine = Engine::embedded().unwrap();
+    shared(&engine);
+    let text = "def f(x):\n    return eval(x)\n";
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let engine = std::sync::Arc::clone(&engine);
+            std::thread::spawn(move || engine.scan("a.py", text).findings.len())
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap() == 1));
+}
+
+/// The page lists what the program knows; `UPDATE=1` writes it anew.
+#[test]
+fn the_table_of_rules_in_the_documentation_is_fresh() {
+    const START: &str = "<!-- rules: generated, UPDATE=1 cargo test --test it analysis -->\n";
+    let engine = Engine::embedded().unwrap();
+    let mut table = String::new();
+    for category in Category::ALL {
+        let rules: Vec<_> = engine.rules().iter().filter(|rule| rule.category == category).collect();
+        table.push_str(&format!("\n### {category} ({})\n\n| rule | severity | languages | what it says | fix |\n| --- | --- | --- | --- | --- |\n", rules.len()));
+        for rule in rules {
+            let mut names: Vec<_> = rule.languages.iter().map(|l| l.name()).collect();
+            names.dedup();
+            names.sort_unstable();
+            names.dedup();
+            let names = if names.is_empty() { "any text".to_owned() } else { names.join(", ") };
+            let fix = if rule.has_fix { "yes" } else { "" };
+            let message = rule.message.replace('|', "\\|");
+            table.push_str(&format!("| `{}` | {} | {names} | {message} | {fix} |\n", rule.id, rule.severity));
+        }
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+    let page = std::fs::read_to_string(&path).expect("docs/rules.md is there");
+    let (head, _) = page.split_once(START).expect("the page has a generated part");
+    let fresh = format!("{head}{START}{table}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    } else {
+        assert!(page == fresh, "docs/rules.md is stale: run UPDATE=1 cargo test --test it analysis");
+    }
 }

@@ -4,6 +4,7 @@
 //! of the file, loops over literal lists and calls that only reshape their argument; it does not follow calls into other
 //! functions. A parameter is never fixed, unless its declared type is a number.
 
+mod request;
 mod syntax;
 
 use ast_grep_core::NodeMatch;
@@ -12,8 +13,8 @@ use ast_grep_language::SupportLang;
 use regex::Regex;
 
 use self::syntax::{
-    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, REQUEST, REQUEST_PARAMETER, RESHAPING, assignment, callee,
-    checked_against_a_list, inline_name, is_function, only_numbers, parameter,
+    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_name,
+    is_function, only_numbers, parameter,
 };
 use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
@@ -82,82 +83,9 @@ impl<'t> Flow<'t> {
         });
         let requested = compiled.from_request.iter().all(|name| {
             let mut question = question();
-            nodes(name).iter().any(|n| self.comes_from_request(n, &mut question))
+            nodes(name).iter().any(|n| self.is_from_request(n, &mut question))
         });
         !(dynamic && built && requested)
-    }
-
-    /// Whether any part of an expression is what a stranger sent.
-    fn comes_from_request(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> bool {
-        question.steps += 1;
-        if question.steps > MAX_STEPS {
-            return false;
-        }
-        match node.kind().as_ref() {
-            "identifier" => {
-                let name = node.text().into_owned();
-                if question.names.contains(&name) || question.names.len() >= MAX_HOPS {
-                    return false;
-                }
-                question.names.push(name.clone());
-                let found = self.name_from_request(node, &name, question);
-                question.names.pop();
-                return found;
-            }
-            "call" | "call_expression" | "method_invocation" | "object_creation_expression" => {
-                let (callee, ..) = callee(node);
-                if HARMLESS_CALL.is_match(&callee) || question.safe_calls.is_some_and(|safe| safe.is_match(&callee)) {
-                    return false;
-                }
-                if REQUEST.is_match(&node.text()) {
-                    return true;
-                }
-            }
-            "attribute"
-            | "member_expression"
-            | "selector_expression"
-            | "subscript"
-            | "subscript_expression"
-            | "index_expression"
-            | "field_access"
-                if REQUEST.is_match(&node.text()) =>
-            {
-                return true;
-            }
-            "comparison_operator"
-            | "conditional_expression"
-            | "lambda"
-            | "arrow_function"
-            | "function_expression"
-            | "comment" => {
-                return false;
-            }
-            _ => {}
-        }
-        let children: Vec<_> = node.children().filter(|c| c.is_named()).collect();
-        children.iter().any(|child| self.comes_from_request(child, question))
-    }
-
-    fn name_from_request(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> bool {
-        for scope in node.ancestors().filter(|a| is_function(&a.kind())) {
-            if checked_against_a_list(&scope, name) {
-                return false;
-            }
-            let nodes: Vec<_> = scope.dfs().collect();
-            question.steps += nodes.len() / 16;
-            let mut assigned = nodes.iter().filter_map(|n| Some((n.clone(), assignment(n, name)?))).peekable();
-            if assigned.peek().is_some() {
-                // Destructuring, `const { url } = req.query`, says only on the right where all of it comes from.
-                return assigned.any(|(whole, (value, _))| {
-                    let value = value.or_else(|| whole.field("value")).or_else(|| whole.field("right"));
-                    value.is_some_and(|value| self.comes_from_request(&value, question))
-                });
-            }
-            if let Some(parameter) = parameter(&scope, name) {
-                return REQUEST_PARAMETER.is_match(&parameter.text()) && !NUMERIC_TYPE.is_match(&parameter.text());
-            }
-        }
-        false
     }
 
     fn value(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
