@@ -232,7 +232,7 @@ fn a_broken_file_is_read_as_far_as_it_can_be_understood() {
     let engine = Engine::embedded().unwrap();
     let scan = engine.scan("a.js", "function f(x) { return eval(x); }\nfunction g( {{{ \n");
     assert!(scan.syntax_errors);
-    assert_eq!(lines_of(&scan, "eval-call"), [1]);
+    assert_eq!(lines_of(&scan, "eval-of-data"), [1]);
 }
 
 #[test]
