@@ -62,10 +62,11 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
 async fn stay(story: &mut Story) -> anyhow::Result<()> {
     let door = play::Door::open(story.github())?;
     report::line(&format!("\nBox and server stay up. Clone it: git clone {}", story.clone_url()));
+    let program = std::env::args().next().unwrap_or_else(|| "octoswarm".to_owned());
     report::line("From another terminal:");
-    report::line("  octoswarm demo push my-branch api/new.py ./new.py");
-    report::line("  octoswarm demo open my-branch \"A title\"");
-    report::line(&format!("  octoswarm demo comment 1 \"Hello\"          ({REPO}#1)"));
+    report::line(&format!("  {program} demo push my-branch api/new.py ./new.py"));
+    report::line(&format!("  {program} demo open my-branch \"A title\""));
+    report::line(&format!("  {program} demo comment 1 \"Hello\"          ({REPO}#1)"));
     report::line("Ctrl-C stops it.\n");
     tokio::select! {
         watched = story.watch() => watched?,
