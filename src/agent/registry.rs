@@ -1,22 +1,19 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
 use super::contribute::Manager;
-use super::review::{Documentation, Lens, Master};
+use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
-
-static AGENTS: [&dyn DynAgent; 6] =
-    [&Manager, &Documentation, &Lens(Category::Debt), &Lens(Category::Improvement), &Lens(Category::Critical), &Master];
 
 /// The agent that plays a role.
 pub fn find(role: Role) -> &'static dyn DynAgent {
     match role {
-        Role::Manager => AGENTS[0],
-        Role::Documentation => AGENTS[1],
-        Role::Debt => AGENTS[2],
-        Role::Improvement => AGENTS[3],
-        Role::Critical => AGENTS[4],
-        Role::Master => AGENTS[5],
+        Role::Manager => &Manager,
+        Role::Documentation => &Lens(Category::Documentation),
+        Role::Debt => &Lens(Category::Debt),
+        Role::Improvement => &Lens(Category::Improvement),
+        Role::Critical => &Lens(Category::Critical),
+        Role::Master => &Master,
     }
 }
 

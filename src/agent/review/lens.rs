@@ -1,11 +1,11 @@
-//! Debt, improvement, critical: the same reading, three questions.
+//! Documentation, debt, improvement, critical: the same reading, four questions.
 
 use super::faults;
 use crate::agent::{Agent, Context, Error, Role};
 use crate::artifact::{AgentFindings, FilePlan};
 use crate::domain::Category;
 
-/// A reviewer for one category of the static rules.
+/// A reviewer for one category of what the static engine finds.
 pub struct Lens(pub Category);
 
 impl Agent for Lens {

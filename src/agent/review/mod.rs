@@ -1,10 +1,8 @@
 //! The reviewers: four lenses over one fact pack, and the master that merges them.
 
-mod documentation;
 mod lens;
 mod master;
 
-pub use documentation::Documentation;
 pub use lens::Lens;
 pub use master::{Master, MasterInput};
 
