@@ -328,6 +328,14 @@ impl<'t> Flow<'t> {
                 };
                 subject.map_or(Value::Opaque, |subject| self.value(&subject, question))
             }
+            // A look-up in a literal table gives one of its values, or the default.
+            "get" | "getOrDefault" => match receiver.map(|receiver| self.value(&receiver, question)) {
+                Some(Value::Constant(text)) => match arguments.get(1) {
+                    Some(default) => either(Value::Constant(text), self.value(default, question)),
+                    None => Value::Constant(text),
+                },
+                _ => Value::Opaque,
+            },
             // ids.map(() => "?"): worth what the function gives back.
             "map" if arguments.len() == 1 => {
                 let body = arguments.first().and_then(|f| f.field("body"));
@@ -338,7 +346,8 @@ impl<'t> Flow<'t> {
             }
             "from" | "new" | "StringBuilder" | "StringBuffer" | "String" | "str" | "list" | "tuple" | "sorted"
             | "set" | "List.of" | "of" | "asList" | "Some" | "Ok" | "make"
-                if !arguments.is_empty() || method != "new" =>
+                if (!arguments.is_empty() || method != "new")
+                    && receiver.as_ref().is_none_or(|r| r.text().starts_with(char::is_uppercase)) =>
             {
                 of_arguments(question)
             }
@@ -551,6 +560,17 @@ mod tests {
         );
         check(Language::Rust, "fn f(x: &str) { let q = format!(\"a {x}\"); sink(&q); }", built("\"a {x}\""));
         check(Language::Rust, "fn f() { sink(\"a\".to_string()); }", constant("\"a\""));
+    }
+
+    #[test]
+    fn what_grows_by_parts_is_worth_all_of_them() {
+        let java = "class A { void f(String x) { StringBuilder b = new StringBuilder(\"a\"); b.append(\"b\").append(x); sink(b.toString()); } }";
+        check(Language::Java, java, built("\"a\"{}\"b\""));
+        let go = "package a\nfunc f(x string) { var b strings.Builder; b.WriteString(\"a\"); b.WriteString(x); sink(b.String()) }";
+        check(Language::Go, go, built("\"a\"{}"));
+        let go = "package a\nfunc f(x string) { var b strings.Builder; b.WriteString(\"a\"); sink(b.String()) }";
+        check(Language::Go, go, constant("\"a\""));
+        check(Language::Python, "def f(x):\n    c = {'a': 'b'}.get(x, 'd')\n    sink(c)\n", constant("b"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl<'t> Flow<'t> {
                     return false;
                 }
                 question.names.push(name.clone());
-                let found = self.name_from_request(node, &name, question);
+                let found = self.name_is_from_request(node, &name, question);
                 question.names.pop();
                 return found;
             }

@@ -135,7 +135,10 @@ pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<
         }
         "variable_declarator" | "var_spec" | "const_spec" | "enhanced_for_statement" | "const_item" | "static_item" => {
             let value = node.field("value");
-            if node.kind() == "variable_declarator" && value.is_none() && node.field("name")?.text() == name {
+            if matches!(node.kind().as_ref(), "variable_declarator" | "var_spec")
+                && value.is_none()
+                && node.field("name")?.text() == name
+            {
                 // `let x;` is filled later.
                 return None;
             }
@@ -146,7 +149,13 @@ pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<
         // sql.append(part) changes its receiver.
         "method_invocation" | "call_expression" | "call" => {
             let (_, receiver, method) = callee(node);
-            let receiver = receiver?;
+            let mut receiver = receiver?;
+            // sb.append(a).append(b): every link of the chain changes its root.
+            while receiver.kind() == "method_invocation" && receiver.field("name").is_some_and(|n| n.text() == "append")
+            {
+                let Some(object) = receiver.field("object") else { break };
+                receiver = object;
+            }
             let grows = matches!(method.as_str(), "append" | "push" | "push_str" | "WriteString" | "insert" | "extend");
             return (grows && receiver.text() == name).then(|| (node.field("arguments"), true));
         }
