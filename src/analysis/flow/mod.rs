@@ -13,7 +13,7 @@ use ast_grep_language::SupportLang;
 use regex::Regex;
 
 use self::syntax::{
-    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_name,
+    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_names,
     is_function, only_numbers, parameter,
 };
 use super::engine::{Tree, TreeNode};
@@ -195,7 +195,7 @@ impl<'t> Flow<'t> {
             "call" | "call_expression" | "method_invocation" | "object_creation_expression" => {
                 self.call(node, question)
             }
-            "macro_invocation" => self.rust_macro(node),
+            "macro_invocation" => self.rust_macro(node, question),
             _ => Value::Opaque,
         }
     }
@@ -280,6 +280,23 @@ impl<'t> Flow<'t> {
         if HARMLESS_CALL.is_match(&format!(".{name}")) {
             return Value::Constant(None);
         }
+        // A field of this object: what its class gives it, and what any method does.
+        let whole = node.text().into_owned();
+        if whole == format!("self.{name}") || whole == format!("this.{name}") {
+            let root = self.tree.root();
+            if question.names.contains(&whole) {
+                return Value::Constant(None);
+            }
+            question.names.push(whole.clone());
+            let given = self.assigned(&root, &name, true, question);
+            let changed = self.assigned(&root, &whole, false, question);
+            question.names.pop();
+            return match (given, changed) {
+                (Some(a), Some(b)) => either(a, b),
+                (Some(value), None) | (None, Some(value)) => value,
+                (None, None) => Value::Opaque,
+            };
+        }
         // A field of a literal object in the same file, `PATHS.home`.
         let base = node.field("object").or_else(|| node.field("operand")).or_else(|| node.field("value"));
         match base {
@@ -359,23 +376,25 @@ impl<'t> Flow<'t> {
         }
     }
 
-    /// Arguments of a macro are bare tokens: any lower-case name or inline `{name}` makes them dynamic.
-    fn rust_macro(&self, node: &TreeNode<'t>) -> Value {
+    /// Arguments of a macro are bare tokens; every name among them, and every inline `{name}`, must be fixed.
+    fn rust_macro(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
         let name = node.field("macro").map(|m| m.text().into_owned()).unwrap_or_default();
         if !matches!(name.as_str(), "format" | "concat" | "format_args" | "vec" | "stringify" | "include_str" | "env") {
             return Value::Opaque;
         }
         let mut text = String::new();
         let mut fixed = true;
-        for token in node.dfs().filter(|n| n.is_named_leaf() || n.kind() == "string_literal") {
+        for token in node.dfs() {
             match token.kind().as_ref() {
+                // vec![x; n] repeats x; how often does not matter.
+                ";" if name == "vec" => break,
                 "string_literal" | "raw_string_literal" => {
                     let literal = token.text();
-                    fixed &= !inline_name(&literal);
+                    fixed &= inline_names(&literal).all(|name| self.is_fixed(node, name, question));
                     text.push_str(&literal);
                 }
-                "identifier" if token.text() != name.as_str() && !CONSTANT_NAME.is_match(&token.text()) => {
-                    fixed = false
+                "identifier" if token.text() != name.as_str() && token.prev().is_none_or(|p| p.text() != ".") => {
+                    fixed &= self.is_fixed(node, &token.text(), question);
                 }
                 "self" => fixed = false,
                 _ => {}
@@ -384,9 +403,16 @@ impl<'t> Flow<'t> {
         if fixed { Value::Constant(Some(text)) } else { Value::Built(text) }
     }
 
+    fn is_fixed(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> bool {
+        matches!(self.name_at(node, name.to_owned(), question), Value::Constant(_))
+    }
+
     /// What a name can hold: every assignment in its function, else in the file.
     fn name(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
-        let name = node.text().into_owned();
+        self.name_at(node, node.text().into_owned(), question)
+    }
+
+    fn name_at(&self, node: &TreeNode<'t>, name: String, question: &mut Question<'_>) -> Value {
         if CONSTANT_NAME.is_match(&name) {
             // Its text is worth knowing when it is written in this file.
             return match self.assigned(&self.tree.root(), &name, true, question) {

@@ -59,11 +59,15 @@ pub(super) static REQUEST_PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"@(RequestParam|PathVariable|RequestBody|RequestHeader|QueryParam|PathParam|CookieValue)\b")
 });
 
-/// `format!("{name}")`: a lower-case name inside braces.
-pub(super) fn inline_name(literal: &str) -> bool {
-    let bare = literal.replace("{{", "");
-    bare.match_indices('{').any(|(at, _)| {
-        bare.get(at + 1..).and_then(|rest| rest.chars().next()).is_some_and(|c| c == '_' || c.is_ascii_lowercase())
+/// The names in `format!("{name} {other:?}")`.
+pub(super) fn inline_names(literal: &str) -> impl Iterator<Item = &str> {
+    literal.match_indices('{').filter_map(|(at, _)| {
+        let escaped = at > 0 && literal.as_bytes().get(at - 1) == Some(&b'{');
+        let rest = literal.get(at + 1..)?;
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let name = rest.get(..end)?;
+        let named = name.starts_with(|c: char| c == '_' || c.is_alphabetic());
+        (named && !escaped).then_some(name)
     })
 }
 
