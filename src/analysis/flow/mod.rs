@@ -14,7 +14,7 @@ use regex::Regex;
 
 use self::syntax::{
     CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_names,
-    is_function, only_numbers, parameter,
+    is_function, is_request, only_numbers, parameter,
 };
 use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
@@ -91,6 +91,9 @@ impl<'t> Flow<'t> {
     fn value(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
         question.steps += 1;
         if question.steps > MAX_STEPS {
+            return Value::Opaque;
+        }
+        if is_request(node) {
             return Value::Opaque;
         }
         match node.kind().as_ref() {
@@ -597,6 +600,17 @@ mod tests {
         let go = "package a\nfunc f(x string) { var b strings.Builder; b.WriteString(\"a\"); sink(b.String()) }";
         check(Language::Go, go, constant("\"a\""));
         check(Language::Python, "def f(x):\n    c = {'a': 'b'}.get(x, 'd')\n    sink(c)\n", constant("b"));
+    }
+
+    #[test]
+    fn what_a_request_holds_is_never_fixed() {
+        check(
+            Language::Python,
+            "def f(request):\n    x = request.POST.get('a', 'b')\n    sink('c' + x)\n",
+            built("c{}"),
+        );
+        check(Language::Python, "def f(request):\n    sink(request.GET['a'])\n", Value::Opaque);
+        check(Language::JavaScript, "const f = (req) => sink(`a${req.query.b}`);", built("a{}"));
     }
 
     #[test]

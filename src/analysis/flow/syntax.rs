@@ -71,6 +71,25 @@ pub(super) fn inline_names(literal: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether a node reads a part of an HTTP request.
+pub(super) fn is_request(node: &TreeNode<'_>) -> bool {
+    let reads = matches!(
+        node.kind().as_ref(),
+        "attribute"
+            | "member_expression"
+            | "selector_expression"
+            | "field_access"
+            | "subscript"
+            | "subscript_expression"
+            | "index_expression"
+            | "call"
+            | "call_expression"
+            | "method_invocation"
+    );
+    // Flask converts on demand: request.args.get("page", type=int).
+    reads && REQUEST.is_match(&node.text()) && !node.text().contains("type=int")
+}
+
 /// The callee's text, the receiver of a method call, and the last name of the callee.
 pub(super) fn callee<'t>(node: &TreeNode<'t>) -> (String, Option<TreeNode<'t>>, String) {
     if node.kind() == "method_invocation" {
