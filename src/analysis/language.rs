@@ -81,7 +81,7 @@ pub(super) fn is_test(path: &str) -> bool {
     static TEST: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r"(?x)
-            (^|/)(tests?|testing|testdata|test[_-]?data|__tests__|__mocks__|specs?|e2e|fixtures?|benches|benchmarks?|examples?|mocks?)/
+            (^|/)(tests?|testing|testdata|test[_-]?data|__tests__|__mocks__|specs?|e2e|fixtures?|benches|benchmarks?|examples?|samples|playground|mocks?)/
             |(^|/)src/(test|jmh|integrationTest|androidTest)/
             |(^|/)(test_[^/]*|conftest|tests)\.pyi?$
             |_tests?\.(py|go|rs)$

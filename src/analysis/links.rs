@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use regex::Regex;
 
-use super::RuleInfo;
 use super::engine::{Hit, finish};
 use super::lines::Lines;
+use super::{RuleInfo, language};
 use crate::domain::{Category, Finding, Fingerprint, RuleId, Severity};
 
 /// Extensions that site generators add or take away.
@@ -18,7 +18,7 @@ const ROOTS: &[&str] = &["static", "public", "docs", "assets", "src", "content"]
 /// Relative links of one Markdown file that lead nowhere. `exists` answers for files and folders of the same tree, by
 /// their path from its root; what lies outside the tree is never asked about.
 pub fn broken_links(path: &str, markdown: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Finding> {
-    if is_template(path) {
+    if is_template(path) || language::is_test(path) {
         return Vec::new();
     }
     let lines = Lines::new(markdown);
@@ -224,5 +224,6 @@ mod tests {
             check("README.md", markdown, &[]);
         }
         check(".github/ISSUE_TEMPLATE/bug.md", "[a](gone.md)", &[]);
+        check("tests/fixtures/a.md", "[a](gone.md)", &[]);
     }
 }

@@ -13,8 +13,8 @@ use ast_grep_language::SupportLang;
 use regex::Regex;
 
 use self::syntax::{
-    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_name,
-    is_function, only_numbers, parameter,
+    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_names,
+    is_function, is_request, only_numbers, parameter,
 };
 use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
@@ -91,6 +91,9 @@ impl<'t> Flow<'t> {
     fn value(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
         question.steps += 1;
         if question.steps > MAX_STEPS {
+            return Value::Opaque;
+        }
+        if is_request(node) {
             return Value::Opaque;
         }
         match node.kind().as_ref() {
@@ -195,7 +198,7 @@ impl<'t> Flow<'t> {
             "call" | "call_expression" | "method_invocation" | "object_creation_expression" => {
                 self.call(node, question)
             }
-            "macro_invocation" => self.rust_macro(node),
+            "macro_invocation" => self.rust_macro(node, question),
             _ => Value::Opaque,
         }
     }
@@ -280,6 +283,23 @@ impl<'t> Flow<'t> {
         if HARMLESS_CALL.is_match(&format!(".{name}")) {
             return Value::Constant(None);
         }
+        // A field of this object: what its class gives it, and what any method does.
+        let whole = node.text().into_owned();
+        if whole == format!("self.{name}") || whole == format!("this.{name}") {
+            let root = self.tree.root();
+            if question.names.contains(&whole) {
+                return Value::Constant(None);
+            }
+            question.names.push(whole.clone());
+            let given = self.assigned(&root, &name, true, question);
+            let changed = self.assigned(&root, &whole, false, question);
+            question.names.pop();
+            return match (given, changed) {
+                (Some(a), Some(b)) => either(a, b),
+                (Some(value), None) | (None, Some(value)) => value,
+                (None, None) => Value::Opaque,
+            };
+        }
         // A field of a literal object in the same file, `PATHS.home`.
         let base = node.field("object").or_else(|| node.field("operand")).or_else(|| node.field("value"));
         match base {
@@ -328,6 +348,14 @@ impl<'t> Flow<'t> {
                 };
                 subject.map_or(Value::Opaque, |subject| self.value(&subject, question))
             }
+            // A look-up in a literal table gives one of its values, or the default.
+            "get" | "getOrDefault" => match receiver.map(|receiver| self.value(&receiver, question)) {
+                Some(Value::Constant(text)) => match arguments.get(1) {
+                    Some(default) => either(Value::Constant(text), self.value(default, question)),
+                    None => Value::Constant(text),
+                },
+                _ => Value::Opaque,
+            },
             // ids.map(() => "?"): worth what the function gives back.
             "map" if arguments.len() == 1 => {
                 let body = arguments.first().and_then(|f| f.field("body"));
@@ -338,7 +366,8 @@ impl<'t> Flow<'t> {
             }
             "from" | "new" | "StringBuilder" | "StringBuffer" | "String" | "str" | "list" | "tuple" | "sorted"
             | "set" | "List.of" | "of" | "asList" | "Some" | "Ok" | "make"
-                if !arguments.is_empty() || method != "new" =>
+                if (!arguments.is_empty() || method != "new")
+                    && receiver.as_ref().is_none_or(|r| r.text().starts_with(char::is_uppercase)) =>
             {
                 of_arguments(question)
             }
@@ -350,23 +379,25 @@ impl<'t> Flow<'t> {
         }
     }
 
-    /// Arguments of a macro are bare tokens: any lower-case name or inline `{name}` makes them dynamic.
-    fn rust_macro(&self, node: &TreeNode<'t>) -> Value {
+    /// Arguments of a macro are bare tokens; every name among them, and every inline `{name}`, must be fixed.
+    fn rust_macro(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
         let name = node.field("macro").map(|m| m.text().into_owned()).unwrap_or_default();
         if !matches!(name.as_str(), "format" | "concat" | "format_args" | "vec" | "stringify" | "include_str" | "env") {
             return Value::Opaque;
         }
         let mut text = String::new();
         let mut fixed = true;
-        for token in node.dfs().filter(|n| n.is_named_leaf() || n.kind() == "string_literal") {
+        for token in node.dfs() {
             match token.kind().as_ref() {
+                // vec![x; n] repeats x; how often does not matter.
+                ";" if name == "vec" => break,
                 "string_literal" | "raw_string_literal" => {
                     let literal = token.text();
-                    fixed &= !inline_name(&literal);
+                    fixed &= inline_names(&literal).all(|name| self.is_fixed(node, name, question));
                     text.push_str(&literal);
                 }
-                "identifier" if token.text() != name.as_str() && !CONSTANT_NAME.is_match(&token.text()) => {
-                    fixed = false
+                "identifier" if token.text() != name.as_str() && token.prev().is_none_or(|p| p.text() != ".") => {
+                    fixed &= self.is_fixed(node, &token.text(), question);
                 }
                 "self" => fixed = false,
                 _ => {}
@@ -375,9 +406,16 @@ impl<'t> Flow<'t> {
         if fixed { Value::Constant(Some(text)) } else { Value::Built(text) }
     }
 
+    fn is_fixed(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> bool {
+        matches!(self.name_at(node, name.to_owned(), question), Value::Constant(_))
+    }
+
     /// What a name can hold: every assignment in its function, else in the file.
     fn name(&self, node: &TreeNode<'t>, question: &mut Question<'_>) -> Value {
-        let name = node.text().into_owned();
+        self.name_at(node, node.text().into_owned(), question)
+    }
+
+    fn name_at(&self, node: &TreeNode<'t>, name: String, question: &mut Question<'_>) -> Value {
         if CONSTANT_NAME.is_match(&name) {
             // Its text is worth knowing when it is written in this file.
             return match self.assigned(&self.tree.root(), &name, true, question) {
@@ -551,6 +589,28 @@ mod tests {
         );
         check(Language::Rust, "fn f(x: &str) { let q = format!(\"a {x}\"); sink(&q); }", built("\"a {x}\""));
         check(Language::Rust, "fn f() { sink(\"a\".to_string()); }", constant("\"a\""));
+    }
+
+    #[test]
+    fn what_grows_by_parts_is_worth_all_of_them() {
+        let java = "class A { void f(String x) { StringBuilder b = new StringBuilder(\"a\"); b.append(\"b\").append(x); sink(b.toString()); } }";
+        check(Language::Java, java, built("\"a\"{}\"b\""));
+        let go = "package a\nfunc f(x string) { var b strings.Builder; b.WriteString(\"a\"); b.WriteString(x); sink(b.String()) }";
+        check(Language::Go, go, built("\"a\"{}"));
+        let go = "package a\nfunc f(x string) { var b strings.Builder; b.WriteString(\"a\"); sink(b.String()) }";
+        check(Language::Go, go, constant("\"a\""));
+        check(Language::Python, "def f(x):\n    c = {'a': 'b'}.get(x, 'd')\n    sink(c)\n", constant("b"));
+    }
+
+    #[test]
+    fn what_a_request_holds_is_never_fixed() {
+        check(
+            Language::Python,
+            "def f(request):\n    x = request.POST.get('a', 'b')\n    sink('c' + x)\n",
+            built("c{}"),
+        );
+        check(Language::Python, "def f(request):\n    sink(request.GET['a'])\n", Value::Opaque);
+        check(Language::JavaScript, "const f = (req) => sink(`a${req.query.b}`);", built("a{}"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Whether a value is what a stranger sent: parts of an HTTP request, and the local names that hold them.
 
 use super::syntax::{
-    HARMLESS_CALL, NUMERIC_TYPE, REQUEST, REQUEST_PARAMETER, assignment, callee, checked_against_a_list, is_function,
-    parameter,
+    HARMLESS_CALL, NUMERIC_TYPE, REQUEST_PARAMETER, assignment, callee, checked_against_a_list, is_function,
+    is_request, parameter,
 };
 use super::{Flow, MAX_HOPS, MAX_STEPS, Question};
 use crate::analysis::engine::TreeNode;
@@ -30,20 +30,6 @@ impl<'t> Flow<'t> {
                 if HARMLESS_CALL.is_match(&callee) || question.safe_calls.is_some_and(|safe| safe.is_match(&callee)) {
                     return false;
                 }
-                if REQUEST.is_match(&node.text()) {
-                    return true;
-                }
-            }
-            "attribute"
-            | "member_expression"
-            | "selector_expression"
-            | "subscript"
-            | "subscript_expression"
-            | "index_expression"
-            | "field_access"
-                if REQUEST.is_match(&node.text()) =>
-            {
-                return true;
             }
             "comparison_operator"
             | "conditional_expression"
@@ -54,6 +40,9 @@ impl<'t> Flow<'t> {
                 return false;
             }
             _ => {}
+        }
+        if is_request(node) {
+            return true;
         }
         let children: Vec<_> = node.children().filter(|c| c.is_named()).collect();
         children.iter().any(|child| self.is_from_request(child, question))

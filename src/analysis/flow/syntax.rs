@@ -59,12 +59,35 @@ pub(super) static REQUEST_PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"@(RequestParam|PathVariable|RequestBody|RequestHeader|QueryParam|PathParam|CookieValue)\b")
 });
 
-/// `format!("{name}")`: a lower-case name inside braces.
-pub(super) fn inline_name(literal: &str) -> bool {
-    let bare = literal.replace("{{", "");
-    bare.match_indices('{').any(|(at, _)| {
-        bare.get(at + 1..).and_then(|rest| rest.chars().next()).is_some_and(|c| c == '_' || c.is_ascii_lowercase())
+/// The names in `format!("{name} {other:?}")`.
+pub(super) fn inline_names(literal: &str) -> impl Iterator<Item = &str> {
+    literal.match_indices('{').filter_map(|(at, _)| {
+        let escaped = at > 0 && literal.as_bytes().get(at - 1) == Some(&b'{');
+        let rest = literal.get(at + 1..)?;
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let name = rest.get(..end)?;
+        let named = name.starts_with(|c: char| c == '_' || c.is_alphabetic());
+        (named && !escaped).then_some(name)
     })
+}
+
+/// Whether a node reads a part of an HTTP request.
+pub(super) fn is_request(node: &TreeNode<'_>) -> bool {
+    let reads = matches!(
+        node.kind().as_ref(),
+        "attribute"
+            | "member_expression"
+            | "selector_expression"
+            | "field_access"
+            | "subscript"
+            | "subscript_expression"
+            | "index_expression"
+            | "call"
+            | "call_expression"
+            | "method_invocation"
+    );
+    // Flask converts on demand: request.args.get("page", type=int).
+    reads && REQUEST.is_match(&node.text()) && !node.text().contains("type=int")
 }
 
 /// The callee's text, the receiver of a method call, and the last name of the callee.
@@ -135,7 +158,10 @@ pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<
         }
         "variable_declarator" | "var_spec" | "const_spec" | "enhanced_for_statement" | "const_item" | "static_item" => {
             let value = node.field("value");
-            if node.kind() == "variable_declarator" && value.is_none() && node.field("name")?.text() == name {
+            if matches!(node.kind().as_ref(), "variable_declarator" | "var_spec")
+                && value.is_none()
+                && node.field("name")?.text() == name
+            {
                 // `let x;` is filled later.
                 return None;
             }
@@ -146,7 +172,13 @@ pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<
         // sql.append(part) changes its receiver.
         "method_invocation" | "call_expression" | "call" => {
             let (_, receiver, method) = callee(node);
-            let receiver = receiver?;
+            let mut receiver = receiver?;
+            // sb.append(a).append(b): every link of the chain changes its root.
+            while receiver.kind() == "method_invocation" && receiver.field("name").is_some_and(|n| n.text() == "append")
+            {
+                let Some(object) = receiver.field("object") else { break };
+                receiver = object;
+            }
             let grows = matches!(method.as_str(), "append" | "push" | "push_str" | "WriteString" | "insert" | "extend");
             return (grows && receiver.text() == name).then(|| (node.field("arguments"), true));
         }
