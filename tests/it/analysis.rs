@@ -151,14 +151,14 @@ fn a_bomb_of_brackets_neither_hangs_nor_overflows() {
 }
 
 #[test]
-fn a_hundred_files_take_well_under_a_second() {
+fn a_hundred_files_are_read_within_seconds_even_unoptimised() {
     let engine = Engine::embedded().unwrap();
     let file = "def f(cursor, name):\n    total = [x for x in name if x]\n    return g(total)\n\n".repeat(60);
     let started = Instant::now();
     for _ in 0..100 {
         assert!(engine.scan("app.py", &file).findings.is_empty());
     }
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -304,5 +304,24 @@ fn the_table_of_rules_in_the_documentation_is_fresh() {
         std::fs::write(&path, &fresh).unwrap();
     } else {
         assert!(page == fresh, "docs/rules.md is stale: run UPDATE=1 cargo test --test it analysis");
+    }
+}
+
+#[test]
+fn code_that_is_cut_off_anywhere_is_read_without_a_panic_and_its_fixes_still_hold() {
+    let engine = Engine::embedded().unwrap();
+    for rule in engine.rule_files() {
+        for snippet in rule.flag.iter().take(3) {
+            for (_, path) in paths(snippet).into_iter().take(1) {
+                let ends: Vec<usize> = snippet.code.char_indices().map(|(at, _)| at).step_by(17).collect();
+                for end in ends {
+                    let text = &snippet.code[..end];
+                    let mut findings = engine.scan(&path, text).findings;
+                    fix::prove(&engine, &path, text, &mut findings);
+                    let fixes: Vec<_> = findings.iter().filter_map(|f| f.fix.as_ref()).collect();
+                    fix::apply(text, &fixes).unwrap();
+                }
+            }
+        }
     }
 }
