@@ -22,6 +22,8 @@ type Match<'t> = NodeMatch<'t, StrDoc<SupportLang>>;
 
 /// A tree deeper than this would make walks over ancestors quadratic.
 const MAX_DEPTH: u32 = 1000;
+/// People break their lines before this; a bundler does not.
+const MAX_LINE: usize = 500;
 /// A last guard; ordinary files take milliseconds.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
@@ -165,7 +167,7 @@ impl Engine {
             for index in indexes.iter().filter(|i| speaks.get(**i).copied().unwrap_or(false)) {
                 let Some(compiled) = dispatch.rules.get(*index) else { continue };
                 let Some(matched) = compiled.config.matcher.match_node(node.clone()) else { continue };
-                if flow.lets_pass(compiled, &matched) {
+                if packed(lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
                     continue;
                 }
                 if let Some(rule) = self.rules.get(compiled.rule) {
@@ -268,6 +270,11 @@ fn hit(rule: &Rule, compiled: &Compiled, matched: &Match<'_>, path: &str, lines:
     Hit { start: range.start, end: range.end, matched: place.text().into_owned(), finding }
 }
 
+/// Whether a place stands in a minified line: a longer one was written by a program.
+fn packed(lines: &Lines<'_>, offset: usize) -> bool {
+    lines.bounds(lines.line_at(offset)).len() > MAX_LINE
+}
+
 /// Sorts, drops what is said twice or was allowed by a comment, and names the rest.
 pub(super) fn finish(path: &str, text: &str, lines: &Lines<'_>, mut hits: Vec<Hit>) -> Vec<Finding> {
     hits.sort_by(|a, b| (a.start, b.end, &a.finding.rule).cmp(&(b.start, a.end, &b.finding.rule)));
@@ -286,11 +293,41 @@ pub(super) fn finish(path: &str, text: &str, lines: &Lines<'_>, mut hits: Vec<Hi
         let nth = seen.entry((hit.finding.rule.clone(), hit.matched.clone())).or_default();
         hit.finding.fingerprint = Fingerprint::new(&hit.finding.rule, path, &hit.matched, *nth);
         *nth += 1;
-        if !allowed.covers(&hit.finding) {
+        if !allowed.covers(&hit.finding) && !acknowledged(lines, &hit.finding) {
             findings.push(hit.finding);
         }
     }
     findings
+}
+
+/// Whether a comment on the line, or alone on the line above, says that the author has judged this very thing. Switching off
+/// another linter is enough for matters of style; what is critical needs a reason in words, or the mark of a security linter.
+fn acknowledged(lines: &Lines<'_>, finding: &Finding) -> bool {
+    static REASON: LazyLock<Regex> = LazyLock::new(|| {
+        comment(
+            r"(?:.*\b(?:nosec|NOSONAR|gosec|noqa:.*\bS\d{3})
+            |.*\b(?:intentional(?:ly)?|on\spurpose|deliberate(?:ly)?|by\sdesign|false\spositive)\b
+            |.*\b(?:is|are)\s(?:fine|safe|trusted|not\suser[\s-](?:controlled|supplied|input))\b
+            |.*\bnot\s(?:used\s)?for\s(?:security|cryptograph))",
+        )
+    });
+    static LINTED: LazyLock<Regex> = LazyLock::new(|| {
+        comment(r"(?:noqa\b|nolint\b|pylint:\s*disable=|eslint-disable-(?:next-)?line\b|biome-ignore\b)")
+    });
+    static ADMITTED: LazyLock<Regex> = LazyLock::new(|| comment(r".*(?:vulnerab|insecure|unsafe|fixme|todo|\bbug\b)"));
+    let says = |text: &str| {
+        let judged = REASON.is_match(text) || finding.category != Category::Critical && LINTED.is_match(text);
+        judged && !ADMITTED.is_match(text)
+    };
+    let line = finding.span.start_line;
+    let above = lines.line(line.saturating_sub(1)).trim_start();
+    let alone = ["#", "//", "/*"].iter().any(|mark| above.starts_with(mark));
+    says(lines.line(line)) || line > 1 && alone && says(above)
+}
+
+#[expect(clippy::expect_used, reason = "literal patterns; the tests of this room compile them")]
+fn comment(content: &str) -> Regex {
+    Regex::new(&format!(r"(?xi)(?:^|\s)(?:\#|//|/\*)\s*{content}")).expect("the pattern is valid")
 }
 
 /// Comments of the form `octoswarm-ignore: rule-id, other-rule`, on the line of a finding or on the line above it.

@@ -81,7 +81,9 @@ pub(super) fn is_test(path: &str) -> bool {
     static TEST: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r"(?x)
-            (^|/)(tests?|testing|testdata|test[_-]?data|__tests__|__mocks__|specs?|e2e|fixtures?|benches|benchmarks?|examples?|samples|playground|mocks?)/
+            (^|/)(tests?|testing|testdata|test[_-]?data|__tests__|__mocks__|specs?|e2e|fixtures?|benches|benchmarks?|examples?|mocks?)/
+            |^playgrounds?/
+            |(^|/)t/(unit|integration|smoke|functional)/
             |(^|/)src/(test|jmh|integrationTest|androidTest)/
             |(^|/)(test_[^/]*|conftest|tests)\.pyi?$
             |_tests?\.(py|go|rs)$
@@ -122,6 +124,8 @@ mod tests {
             "web/app.test.jsx",
             "src/test/java/AppIT.java",
             "core/AppTest.java",
+            "t/unit/security/keys.py",
+            "playground/hmr/main.js",
         ] {
             assert!(is_test(path), "{path}");
         }

@@ -59,6 +59,8 @@ pub(super) struct Compiled {
     pub(super) dynamic: Vec<String>,
     pub(super) built: Vec<String>,
     pub(super) from_request: Vec<String>,
+    /// What comes from the request must not have gone through unknown calls.
+    pub(super) directly: bool,
     /// The literal parts of what is `built` must match.
     pub(super) built_text: Option<Regex>,
     /// Calls that make their argument safe for this rule.
@@ -111,6 +113,8 @@ struct BodyWire {
     built: Vec<String>,
     #[serde(default)]
     from_request: Vec<String>,
+    #[serde(default)]
+    directly: bool,
     built_text: Option<String>,
     safe_calls: Option<String>,
     safe_names: Option<String>,
@@ -265,6 +269,7 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
         dynamic: body.dynamic.clone(),
         built: body.built.clone(),
         from_request: body.from_request.clone(),
+        directly: body.directly,
         built_text: regex("built_text", &body.built_text)?,
         safe_calls: regex("safe_calls", &body.safe_calls)?,
         safe_names: regex("safe_names", &body.safe_names)?,

@@ -88,7 +88,7 @@ const SHAPES: &[Shape] = &[
     Shape {
         rule: "password-in-url",
         what: "an address with a password in it",
-        pattern: r#"\b[a-z][a-z0-9+.-]{2,12}://[A-Za-z0-9_.-]+:([^\s:/@'"`$<>{}\[\]%*()|,\\]{6,})@[A-Za-z0-9]"#,
+        pattern: r#"\b[a-z][a-z0-9+.-]{2,12}://[A-Za-z0-9_.-]+:([^\s:/@'"`$<>{}\[\]%*()|,\\]{6,})@(?P<host>[A-Za-z0-9.-]+)"#,
         accept: like_a_password,
         in_tests: false,
     },
@@ -134,6 +134,12 @@ pub(super) fn hits(path: &str, text: &str, lines: &Lines<'_>) -> Vec<Hit> {
             let again = taken.iter().any(|t| t.start < range.end && range.start < t.end);
             let line = lines.line(lines.line_at(token.start()));
             let name = found.name("name").map(|m| m.as_str()).unwrap_or_default();
+            let host = found.name("host").is_some_and(|host| nobodys_host(host.as_str()) || is_comment(line));
+            let public = token.as_str().starts_with("AIza") && is_firebase(lines, token.start());
+            let packed = shape.rule == "hard-coded-secret" && line.len() > 500;
+            if host || public || packed {
+                continue;
+            }
             if again || placeholder(token.as_str()) || !(shape.accept)(token.as_str(), name) || line.contains("EXAMPLE")
             {
                 continue;
@@ -148,6 +154,33 @@ pub(super) fn hits(path: &str, text: &str, lines: &Lines<'_>) -> Vec<Hit> {
     }
     hits.extend(conflicts(path, text, lines));
     hits
+}
+
+/// Reserved for documentation, this machine, or a name that means nothing outside one network.
+fn nobodys_host(host: &str) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let reserved = ["example", "test", "invalid", "localhost", "local"];
+    let mut labels = host.rsplit('.');
+    let last = labels.next().unwrap_or_default();
+    let second = labels.next();
+    reserved.contains(&last)
+        || second.is_none()
+        || second.is_some_and(|name| matches!(name, "example" | "domain" | "mydomain" | "yourdomain" | "host"))
+        || host == "127.0.0.1"
+}
+
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    ["#", "//", "*", "/*", "--", ">>>", ";"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// The key of a Firebase web app is no secret: it is sent to every visitor.
+fn is_firebase(lines: &Lines<'_>, offset: usize) -> bool {
+    let at = lines.line_at(offset);
+    (at.saturating_sub(3)..=at + 3).any(|number| {
+        let line = lines.line(number).to_ascii_lowercase();
+        line.contains("authdomain") || line.contains("firebase")
+    })
 }
 
 fn is_prose(path: &str) -> bool {
@@ -274,7 +307,10 @@ fn varied(token: &str, _name: &str) -> bool {
 
 fn like_a_password(token: &str, _name: &str) -> bool {
     let odd = token.chars().any(|c| c.is_ascii_digit() || "!#$^&*+=?".contains(c));
-    odd && distinct(token) >= 5
+    let lower = token.to_ascii_lowercase();
+    let plain = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let made_up = ["pass", "password", "passwd", "secret", "user", "foobar", "qwerty", "abc"].contains(&plain);
+    odd && distinct(token) >= 5 && !made_up
 }
 
 /// Not a name, a path or a sentence. A password may be short; a token or key is long.
@@ -343,6 +379,10 @@ mod tests {
             &format!("url: postgres://app:{}!7@db.internal/x\n", random(10, MIXED)),
             &["password-in-url"],
         );
+        for host in ["example.com", "www.example.org:80", "localhost", "db"] {
+            check("deploy.yml", &format!("url: postgres://app:{}!7@{host}/x\n", random(10, MIXED)), &[]);
+        }
+        check("deploy.yml", "url: http://user123:pass567@intranet.acme.io/\n", &[]);
         let key = format!("-----BEGIN RSA {}-----\n{}\n", "PRIVATE KEY", random(64, MIXED));
         check("id_rsa", &key, &["private-key"]);
         check("tests/id_rsa", &key, &[]);

@@ -117,6 +117,27 @@ fn a_fingerprint_survives_moved_lines() {
 }
 
 #[test]
+fn a_reason_that_the_author_gave_is_respected_and_an_admission_is_not() {
+    let engine = Engine::embedded().unwrap();
+    let found = |text: &str| engine.scan("app.py", text).findings.len();
+    assert_eq!(found("def f(x):\n    eval(x)\n"), 1);
+    assert_eq!(found("def f(x):\n    eval(x)  # the plugin text is trusted\n"), 0);
+    assert_eq!(found("def f(x):\n    # runs at import only, eval here is fine\n    eval(x)\n"), 0);
+    assert_eq!(found("def f(x):\n    eval(x)  # nosec\n"), 0);
+    assert_eq!(found("def f(x):\n    eval(x)  # intentionally vulnerable\n"), 1);
+    assert_eq!(found("def f(x):\n    eval(x)  # noqa: E501\n"), 1);
+    assert_eq!(found("try:\n    run()\nexcept:  # noqa: E722\n    stop()\n"), 0);
+}
+
+#[test]
+fn a_minified_line_is_left_alone() {
+    let engine = Engine::embedded().unwrap();
+    let found = |text: &str| engine.scan("src/app.js", text).findings.len();
+    assert_eq!(found("export const f = (x) => eval(x);\n"), 1);
+    assert_eq!(found(&format!("export const a = 1;{}eval(a + b);\n", "let x=1;".repeat(80))), 0);
+}
+
+#[test]
 fn a_comment_allows_one_rule_on_its_line_or_the_next() {
     let engine = Engine::embedded().unwrap();
     let found = |text: &str| engine.scan("app.py", text).findings.len();

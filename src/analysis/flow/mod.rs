@@ -4,6 +4,9 @@
 //! of the file, loops over literal lists and calls that only reshape their argument; it does not follow calls into other
 //! functions. A parameter is never fixed, unless its declared type is a number.
 
+mod element;
+mod fold;
+mod reach;
 mod request;
 mod syntax;
 
@@ -13,14 +16,14 @@ use ast_grep_language::SupportLang;
 use regex::Regex;
 
 use self::syntax::{
-    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, assignment, callee, checked_against_a_list, inline_names,
-    is_function, is_request, only_numbers, parameter,
+    CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, callee, checked_against_a_list, inline_names, is_function,
+    is_request, only_numbers, parameter,
 };
 use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
 
 /// Chains of assignments longer than this are not followed.
-const MAX_HOPS: usize = 12;
+const MAX_HOPS: usize = 24;
 /// Nodes looked at for one question; a question that costs more counts as unknown.
 const MAX_STEPS: usize = 20_000;
 
@@ -42,7 +45,9 @@ pub(super) struct Flow<'t> {
 struct Question<'q> {
     safe_calls: Option<&'q Regex>,
     safe_names: Option<&'q Regex>,
-    /// Names being resolved, against cycles.
+    /// Calls that are not known to reshape their argument end the way from the request.
+    directly: bool,
+    /// Names being resolved, each with its place, against cycles.
     names: Vec<String>,
     steps: usize,
 }
@@ -63,6 +68,7 @@ impl<'t> Flow<'t> {
         let question = || Question {
             safe_calls: compiled.safe_calls.as_ref(),
             safe_names: compiled.safe_names.as_ref(),
+            directly: compiled.directly,
             names: Vec::new(),
             steps: 0,
         };
@@ -177,6 +183,9 @@ impl<'t> Flow<'t> {
             | "dictionary_splat" => self.all_of(node, question),
             "pair" => self.field(node, "value", question),
             "keyword_argument" => self.field(node, "value", question),
+            "conditional_expression" | "ternary_expression" if self.chosen(node, question).is_some() => {
+                self.chosen(node, question).map_or(Value::Opaque, |chosen| self.value(&chosen, question))
+            }
             "conditional_expression" => match node.children().filter(|c| c.is_named()).collect::<Vec<_>>().as_slice() {
                 [yes, _, no] => either(self.value(yes, question), self.value(no, question)),
                 _ => Value::Opaque,
@@ -185,8 +194,18 @@ impl<'t> Flow<'t> {
                 either(self.field(node, "consequence", question), self.field(node, "alternative", question))
             }
             "list_comprehension" | "generator_expression" | "set_comprehension" => self.field(node, "body", question),
-            "subscript" | "subscript_expression" | "index_expression" | "slice_expression" => {
-                let base = node.field("value").or_else(|| node.field("object")).or_else(|| node.field("operand"));
+            "subscript" | "subscript_expression" | "index_expression" | "slice_expression" | "array_access" => {
+                if let Some(element) = self.element(node, question) {
+                    return self.value(&element, question);
+                }
+                if self.fold(node, question).is_some() {
+                    return Value::Constant(None);
+                }
+                let base = node
+                    .field("value")
+                    .or_else(|| node.field("object"))
+                    .or_else(|| node.field("operand"))
+                    .or_else(|| node.field("array"));
                 base.map_or(Value::Opaque, |base| self.value(&base, question))
             }
             "attribute"
@@ -283,6 +302,9 @@ impl<'t> Flow<'t> {
         if HARMLESS_CALL.is_match(&format!(".{name}")) {
             return Value::Constant(None);
         }
+        if let Some(element) = self.element(node, question) {
+            return self.value(&element, question);
+        }
         // A field of this object: what its class gives it, and what any method does.
         let whole = node.text().into_owned();
         if whole == format!("self.{name}") || whole == format!("this.{name}") {
@@ -291,8 +313,8 @@ impl<'t> Flow<'t> {
                 return Value::Constant(None);
             }
             question.names.push(whole.clone());
-            let given = self.assigned(&root, &name, true, question);
-            let changed = self.assigned(&root, &whole, false, question);
+            let given = self.assigned(&root, &root, &name, true, question).0.map(|(value, _)| value);
+            let changed = self.assigned(&root, &root, &whole, false, question).0.map(|(value, _)| value);
             question.names.pop();
             return match (given, changed) {
                 (Some(a), Some(b)) => either(a, b),
@@ -315,6 +337,9 @@ impl<'t> Flow<'t> {
         let (callee, receiver, method) = callee(node);
         if HARMLESS_CALL.is_match(&callee) || question.safe_calls.is_some_and(|safe| safe.is_match(&callee)) {
             return Value::Constant(None);
+        }
+        if let Some(element) = self.element(node, question) {
+            return self.value(&element, question);
         }
         let arguments: Vec<_> = node
             .field("arguments")
@@ -418,19 +443,20 @@ impl<'t> Flow<'t> {
     fn name_at(&self, node: &TreeNode<'t>, name: String, question: &mut Question<'_>) -> Value {
         if CONSTANT_NAME.is_match(&name) {
             // Its text is worth knowing when it is written in this file.
-            return match self.assigned(&self.tree.root(), &name, true, question) {
-                Some(Value::Constant(text)) => Value::Constant(text),
+            return match self.assigned(node, &self.tree.root(), &name, true, question).0 {
+                Some((Value::Constant(text), _)) => Value::Constant(text),
                 _ => Value::Constant(None),
             };
         }
-        if question.names.contains(&name) {
-            // `query = query + x` adds only its other half.
+        let place = place(node);
+        if question.names.contains(&place) {
+            // In a loop, `query = query + x` adds only its other half.
             return Value::Constant(None);
         }
         if question.names.len() >= MAX_HOPS {
             return Value::Opaque;
         }
-        question.names.push(name.clone());
+        question.names.push(place);
         let value = self.resolve(node, &name, question);
         question.names.pop();
         match value {
@@ -444,35 +470,50 @@ impl<'t> Flow<'t> {
             if checked_against_a_list(&scope, name) {
                 return Value::Constant(None);
             }
-            if let Some(parameter) = parameter(&scope, name) {
-                return if NUMERIC_TYPE.is_match(&parameter.text()) { Value::Constant(None) } else { Value::Opaque };
+            let (assigned, sure) = self.assigned(node, &scope, name, false, question);
+            if let Some(parameter) = parameter(&scope, name).filter(|_| !sure) {
+                let own = if NUMERIC_TYPE.is_match(&parameter.text()) { Value::Constant(None) } else { Value::Opaque };
+                return match assigned {
+                    Some((value, true)) => combine(own, value),
+                    Some((value, false)) => either(own, value),
+                    None => own,
+                };
             }
-            if let Some(value) = self.assigned(&scope, name, false, question) {
+            if let Some((value, _)) = assigned {
                 return value;
             }
         }
-        self.assigned(&self.tree.root(), name, true, question).unwrap_or(Value::Opaque)
+        self.assigned(node, &self.tree.root(), name, true, question).0.map_or(Value::Opaque, |(value, _)| value)
     }
 
-    /// Joins everything that is assigned to a name below `scope`; `None` when nothing is.
-    fn assigned(&self, scope: &TreeNode<'t>, name: &str, top: bool, question: &mut Question<'_>) -> Option<Value> {
+    /// Joins everything that is assigned to a name below `scope` and reaches the place, with whether it only adds to what
+    /// was there; and whether the name surely got a new value on the way.
+    fn assigned(
+        &self,
+        place: &TreeNode<'t>,
+        scope: &TreeNode<'t>,
+        name: &str,
+        top: bool,
+        question: &mut Question<'_>,
+    ) -> (Option<(Value, bool)>, bool) {
+        let found = self.definitions(place, scope, name, top, question);
         let mut joined: Option<Value> = None;
-        let nodes: Vec<_> = scope.dfs().collect();
-        question.steps += nodes.len() / 16;
-        for node in nodes {
-            let Some((value, adds)) = assignment(&node, name) else { continue };
-            if top && node.ancestors().any(|a| is_function(&a.kind())) {
-                continue;
-            }
-            let value = value.map_or(Value::Opaque, |value| self.value(&value, question));
+        let adds = found.list.iter().all(|d| d.adds);
+        for definition in &found.list {
+            let value = definition.value.as_ref().map_or(Value::Opaque, |value| self.value(value, question));
             joined = Some(match joined {
                 None => value,
-                Some(before) if adds => combine(before, value),
+                Some(before) if definition.adds => combine(before, value),
                 Some(before) => either(before, value),
             });
         }
-        joined
+        (joined.map(|value| (value, adds)), found.sure)
     }
+}
+
+/// A mention of a name.
+fn place(node: &TreeNode<'_>) -> String {
+    format!("{}@{}", node.text(), node.range().start)
 }
 
 /// A string made of both, or a collection of both.
@@ -529,7 +570,8 @@ mod tests {
             })
             .unwrap();
         let argument = call.field("arguments").unwrap().children().find(|c| c.is_named()).unwrap();
-        let mut question = Question { safe_calls: None, safe_names: None, names: Vec::new(), steps: 0 };
+        let mut question =
+            Question { safe_calls: None, safe_names: None, directly: false, names: Vec::new(), steps: 0 };
         assert_eq!(flow.value(&argument, &mut question), want, "{text}");
     }
 
@@ -614,7 +656,53 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_that_is_never_taken_and_a_value_that_is_overwritten_do_not_count() {
+        use Language::{Java, Python};
+        let fixed = |body: &str| check(Python, &format!("def f(x):\n{body}    sink(a)\n"), constant("c"));
+        fixed("    a = x\n    a = 'c'\n");
+        fixed("    n = 86\n    if 7 * 42 - n > 200:\n        a = 'c'\n    else:\n        a = x\n");
+        fixed("    a = 'c' if 3 > 2 else x\n");
+        fixed(
+            "    k = 'AB'[1]\n    match k:\n        case 'A':\n            a = x\n        case 'B' | 'C':\n            a = 'c'\n",
+        );
+        fixed("    x = 'c'\n    a = x\n    x = g()\n");
+        check(Python, "def f(x):\n    x = x[:9]\n    a = 'b'\n    a = a + x\n    sink(a)\n", built("b{}"));
+        let open = |body: &str| check(Python, &format!("def f(x):\n{body}    sink(a)\n"), Value::Opaque);
+        open("    a = 'c'\n    if g():\n        a = x\n");
+        open("    n = g()\n    a = 'c' if n > 2 else x\n");
+        open("    if g():\n        x = 'c'\n    a = x\n");
+        check(Python, "def f(x):\n    while g():\n        sink(x)\n        x = 'c'\n", Value::Opaque);
+        check(
+            Java,
+            "class A { void f(String x) { String a; switch (\"AB\".charAt(0)) { case 'A': a = \"c\"; break; default: a = x; } sink(a); } }",
+            constant("\"c\""),
+        );
+    }
+
+    #[test]
+    fn an_element_is_what_was_stored_under_its_key() {
+        use Language::{Java, JavaScript, Python};
+        let m = "def f(x):\n    m = {}\n    m['a'] = 'c'\n    m['b'] = x\n";
+        check(Python, &format!("{m}    sink(m['a'])\n"), constant("c"));
+        check(Python, &format!("{m}    sink(m['b'])\n"), Value::Opaque);
+        check(Python, &format!("{m}    g(m)\n    sink('q' + m['a'])\n"), built("qc{}"));
+        let l = "def f(x):\n    l = ['a']\n    l.append(x)\n    l.append('c')\n    l.pop(0)\n";
+        check(Python, &format!("{l}    sink(l[1])\n"), constant("c"));
+        check(Python, &format!("{l}    sink(l[0])\n"), Value::Opaque);
+        check(JavaScript, "function f(x) { const m = { a: 'c', b: x }; sink(m.a); }", constant("c"));
+        check(
+            Java,
+            "class A { void f(String x) { Map<String, String> m = new HashMap<>(); m.put(\"a\", \"c\"); m.put(\"b\", x); sink(m.get(\"a\")); } }",
+            constant("\"c\""),
+        );
+    }
+
+    #[test]
     fn a_name_that_refers_to_itself_ends() {
-        check(Language::Python, "def f():\n    a = b\n    b = a\n    sink(a)\n", Value::Constant(None));
+        check(
+            Language::Python,
+            "def f():\n    while go():\n        a = b\n        b = a\n        sink(a)\n",
+            Value::Constant(None),
+        );
     }
 }

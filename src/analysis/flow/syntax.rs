@@ -43,7 +43,7 @@ pub(super) static VERB: LazyLock<Regex> =
 /// What a stranger sends, as the common web frameworks name it.
 pub(super) static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?x)^(self\.)?(flask\.)?request\.(args|form|values|json|data|files|cookies|headers|GET|POST|query_params|path_params|query|get_json|body)\b
+        r"(?x)^(self\.)?(flask\.)?request\.(args|form|values|json|data|files|cookies|headers|GET|POST|query_params|path_params|query_string|query|get_json|get_data|stream|full_path|view_args|body)\b
         |^self\.get_(query_)?argument\(
         |^(req|request|ctx|ctx\.request|context\.request)\.(query|body|params|headers|cookies|url|originalUrl|path)\b
         |^(req|request|ctx)\.(param|header)\(
@@ -53,6 +53,23 @@ pub(super) static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
         |^(mux\.Vars|chi\.URLParam)\(
         |^(request|req|httpRequest|servletRequest)\.(getParameter|getHeader|getQueryString|getParameterValues|getPathInfo|getRequestURI)\(",
     )
+});
+/// Searches in a store of the application.
+pub(super) static LOOKUP: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(find\w*|lookup\w*|exists|count\w*|fetch(one|all|One|All|_one|_all)|filter_by|query\w+|select\w*|first|get_object_or_404|\w*By[A-Z]\w*|\w+_by_\w+)$",
+    )
+});
+/// Calls that give back what goes in, in another shape.
+pub(super) static PASSES_ON: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?x)^(str|String|list|tuple|format|formatted|Sprintf|Sprint|join|strip|lstrip|rstrip|lower|upper|title|encode|decode|replace|split|splitlines|get|getlist|getlist|pop
+        |trim|toLowerCase|toUpperCase|concat|slice|substring|toString|valueOf|append|b64decode|b64encode|unquote|unquote_plus|loads|getBytes|keys|values|items|sorted|bytes|reversed|ljust|rjust)$",
+    )
+});
+/// Modules of the standard libraries that reshape paths and texts.
+pub(super) static MODULE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^(path|os|os\.path|posixpath|fs|filepath|util|url|strings|fmt|Paths|Path|urllib\.parse|base64)$")
 });
 /// Parameters that a framework fills from the request.
 pub(super) static REQUEST_PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
