@@ -472,9 +472,9 @@ async fn a_secondary_limit_delays_the_review_and_it_lands_once() {
     world.github.fail_next(Fault::secondary_limit("POST", "/reviews", 1));
     let intent = world.intent(40, vec![finding("a", 3, Severity::Low)]);
     let error = world.review(&intent).await.unwrap_err();
-    assert_eq!(error.class(), Class::RetryAfter(Duration::from_secs(1)));
+    assert_eq!(error.class(), Class::Snooze(Duration::from_secs(1)));
     let calls = world.github.calls().len();
-    assert!(matches!(world.review(&intent).await.unwrap_err().class(), Class::RetryAfter(_)));
+    assert!(matches!(world.review(&intent).await.unwrap_err().class(), Class::Snooze(_)));
     assert_eq!(world.github.calls().len(), calls, "no call while the limit lasts");
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert_eq!(world.review(&intent).await.unwrap().inline, 1);
