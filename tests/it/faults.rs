@@ -307,6 +307,23 @@ async fn the_check_of_a_pull_request_that_is_closed_between_two_attempts_is_ende
 }
 
 #[tokio::test]
+async fn a_push_during_the_review_is_reviewed_although_its_delivery_is_lost() {
+    let mut world = World::start().await;
+    world.github.fail_next(Fault::withhold("POST", "/check-runs"));
+    let number = open_unsettled(&world).await;
+    let first = world.github.pull(REPO, number).unwrap().head_sha;
+    world.github.wait_withheld().await;
+    world.mute_webhooks();
+    let change = Change::new().write("src/run.py", CLEAN);
+    world.people().push_to_pull("ada", REPO, number, "Change it", change).await.unwrap();
+    world.github.release_withheld();
+    world.settle().await;
+    assert_eq!(world.conclusion(number), "success");
+    assert_eq!(world.github.check_runs(REPO, &first)[0].status, "completed");
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_late_word_of_closing_does_not_end_the_review_of_a_reopened_pull_request() {
     let world = World::start().await;
     let number = world.open("src/add.py", CLEAN).await;
