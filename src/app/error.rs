@@ -1,6 +1,7 @@
 //! Why a use case failed, and what the queue should do about it.
 
 use crate::domain::Class;
+use crate::stdx::text::count;
 use crate::{agent, analysis, config, github, pipeline, publish, store, workspace};
 
 #[derive(Debug, thiserror::Error)]
@@ -23,8 +24,8 @@ pub enum Error {
     #[error("{0}")]
     Overtaken(String),
     /// Every attempt but the last one failed or died; the last one is for saying so.
-    #[error("octoswarm gave up after {attempts} attempts: {last}")]
-    GivenUp { attempts: u32, last: String },
+    #[error("octoswarm gave up after {}: {last}", count(*.attempts, "attempt"))]
+    GivenUp { attempts: usize, last: String },
     #[error("the private key cannot be used")]
     Key(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{0}")]
@@ -75,6 +76,16 @@ impl Error {
                 Git::Status { status, .. } => *status >= 500,
                 _ => false,
             },
+            _ => false,
+        }
+    }
+
+    /// GitHub does not know what we ask for: gone, hidden, or not there yet.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::Github(error) | Self::Publish(publish::Error::Github(error)) => {
+                matches!(error.root(), github::Error::NotFound { .. })
+            }
             _ => false,
         }
     }

@@ -11,6 +11,9 @@ use crate::store::{DeliveryState, Enqueued, NewJob};
 
 use super::{App, Error};
 
+/// So long GitHub may take to show everywhere what its webhook has announced.
+const NOT_SHOWN_YET: Millis = 30_000;
+
 /// A repository's configuration, and what to tell its readers when it could not be used.
 pub struct Configured {
     pub config: RepoConfig,
@@ -24,11 +27,7 @@ impl App {
             Job::Review(target) => self.review(target, &leased).await,
         };
         done.map_err(|error| {
-            let age = self.store.clock().now().saturating_sub(leased.created_at);
-            let class = match outage(age).filter(|_| error.is_outage()) {
-                Some(wait) => Class::Snooze(wait),
-                None => error.class(),
-            };
+            let class = self.class(&error, &leased);
             let message = error.chain();
             match class {
                 Class::Cancelled => tracing::info!(job.id = %leased.id, "job ended early: {message}"),
@@ -36,6 +35,16 @@ impl App {
             }
             Failure { class, message }
         })
+    }
+
+    /// What becomes of the job: the error's own class, unless the job is not to blame.
+    pub(super) fn class(&self, error: &Error, leased: &Leased) -> Class {
+        let age = self.store.clock().now().saturating_sub(leased.created_at);
+        let not_to_blame = error.is_outage() || (error.is_missing() && age < NOT_SHOWN_YET);
+        match outage(age).filter(|_| not_to_blame) {
+            Some(wait) => Class::Snooze(wait),
+            None => error.class(),
+        }
     }
 
     async fn delivery(&self, guid: &DeliveryId) -> Result<(), Error> {

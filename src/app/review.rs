@@ -57,7 +57,7 @@ impl App {
         error: &Error,
     ) -> Result<(), Error> {
         let stopped = leased.cancel.is_cancelled();
-        match (self.store.lease_state(&leased.lease).await?, error.class()) {
+        match (self.store.lease_state(&leased.lease).await?, self.class(error, leased)) {
             // Another worker has the job, and the word.
             (Beat::Lost, _) => {}
             (Beat::CancelRequested, _) => self.abandon_check(repo, target, run, error).await,
@@ -99,7 +99,7 @@ impl App {
         }
         if leased.attempt > 1 && leased.attempt >= leased.max_attempts {
             let last = last.unwrap_or_else(|| "the worker died each time".into());
-            return Err(Error::GivenUp { attempts: leased.attempt - 1, last });
+            return Err(Error::GivenUp { attempts: leased.attempt as usize - 1, last });
         }
         let pull = repo.pull(target.number).await?;
         if !pull.is_open() {
@@ -157,6 +157,11 @@ impl App {
             let reason = match error.hint() {
                 Some(hint) => format!("{error}. {hint}"),
                 None => error.chain(),
+            };
+            // Where this server keeps its things is nobody else's business.
+            let reason = match self.store.path().parent().filter(|home| home.is_absolute()) {
+                Some(home) => reason.replace(&home.display().to_string(), "<state>"),
+                None => reason,
             };
             let intent = ReviewIntent {
                 target: target.clone(),

@@ -389,3 +389,30 @@ async fn an_outage_of_github_uses_up_no_attempt() {
         world.end().await;
     }
 }
+
+#[tokio::test]
+async fn what_github_announces_before_it_shows_it_is_asked_for_again() {
+    for path in ["/pulls/1", "/graphql"] {
+        let world = World::start().await;
+        world.github.fail_next(Fault::status("", path, 404));
+        let number = open_unsettled(&world).await;
+        world.settle().await;
+        reviewed_once(world, number).await;
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_names_our_folders_does_not_tell_them_to_the_world() {
+    let world = World::start().await;
+    let number = world.open("src/add.py", CLEAN).await;
+    let mirrors = world.state_dir().join("mirrors");
+    std::fs::remove_dir_all(&mirrors).unwrap();
+    std::fs::write(&mirrors, "not a folder").unwrap();
+    review_again(&world, 2).await;
+    world.settle().await;
+    assert_eq!(last_review_state(&world).await, JobState::Discarded);
+    let summary = world.check(number).summary.unwrap();
+    assert!(summary.contains("gave up after 1 attempt:") && summary.contains("mirrors"), "{summary}");
+    assert!(!summary.contains(world.state_dir().to_str().unwrap()), "{summary}");
+    world.end().await;
+}
