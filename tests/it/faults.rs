@@ -416,3 +416,16 @@ async fn a_failure_that_names_our_folders_does_not_tell_them_to_the_world() {
     assert!(!summary.contains(world.state_dir().to_str().unwrap()), "{summary}");
     world.end().await;
 }
+
+#[tokio::test]
+async fn whoever_asks_all_the_time_whether_we_are_ready_does_not_keep_the_disk_busy() {
+    let world = World::start().await;
+    let mut writes = std::collections::BTreeSet::new();
+    for _ in 0..10 {
+        assert!(world.app.ready().await.ready);
+        writes.insert(world.app.store().get_cursor("ping").await.unwrap());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(writes.len() <= 2, "one write serves a second: {writes:?}");
+    world.end().await;
+}
