@@ -1,6 +1,7 @@
 //! Why a use case failed, and what the queue should do about it.
 
 use crate::domain::Class;
+use crate::stdx::text::count;
 use crate::{agent, analysis, config, github, pipeline, publish, store, workspace};
 
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum Error {
     /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
     #[error("{0}")]
     Overtaken(String),
+    /// Every attempt but the last one failed or died; the last one is for saying so.
+    #[error("octoswarm gave up after {}: {last}", count(*.attempts, "attempt"))]
+    GivenUp { attempts: usize, last: String },
     #[error("the private key cannot be used")]
     Key(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("{0}")]
@@ -33,6 +37,7 @@ impl Error {
         match self {
             Self::Github(e) => e.class(),
             Self::Publish(e) => e.class(),
+            Self::Workspace(workspace::Error::Cancelled) => Class::Cancelled,
             // A token may have been revoked since it was made; the next attempt asks for another.
             Self::Workspace(workspace::Error::Unauthorized { .. }) => Class::Retry,
             Self::Workspace(e) if e.is_transient() => Class::Retry,
@@ -49,8 +54,39 @@ impl Error {
             | Self::Workspace(_)
             | Self::Analysis(_)
             | Self::Pipeline(_)
+            | Self::GivenUp { .. }
             | Self::Key(_)
             | Self::Path(_) => Class::Discard,
+        }
+    }
+
+    /// GitHub is away, or does not know us for the moment: nothing that this job could do better.
+    pub fn is_outage(&self) -> bool {
+        use workspace::Error as Git;
+        match self {
+            Self::Github(error) | Self::Publish(publish::Error::Github(error)) => matches!(
+                error.root(),
+                github::Error::Unauthorized { .. }
+                    | github::Error::Server { .. }
+                    | github::Error::Network { .. }
+                    | github::Error::Timeout { .. }
+            ),
+            Self::Workspace(error) => match error {
+                Git::Network { .. } | Git::Stalled { .. } => true,
+                Git::Status { status, .. } => *status >= 500,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// GitHub does not know what we ask for: gone, hidden, or not there yet.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::Github(error) | Self::Publish(publish::Error::Github(error)) => {
+                matches!(error.root(), github::Error::NotFound { .. })
+            }
+            _ => false,
         }
     }
 

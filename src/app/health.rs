@@ -1,8 +1,14 @@
 //! Whether the server can do its work now.
 
+use std::time::Duration;
+
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::App;
+
+/// Anybody may ask, and each proof is a write to the disk: one serves this long.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The answer of `/readyz`.
 #[derive(Debug, Clone, Serialize)]
@@ -16,8 +22,15 @@ pub struct Ready {
 impl App {
     /// A delivery can be stored: the only thing that GitHub must be told at once.
     pub async fn ready(&self) -> Ready {
+        let mut written = self.written.lock().await;
+        if written.is_some_and(|at| at.elapsed() < FRESH) {
+            return Ready { ready: true, reason: None };
+        }
         match self.store.ping().await {
-            Ok(()) => Ready { ready: true, reason: None },
+            Ok(()) => {
+                *written = Some(Instant::now());
+                Ready { ready: true, reason: None }
+            }
             Err(error) => Ready { ready: false, reason: Some(error.to_string()) },
         }
     }

@@ -39,6 +39,8 @@ pub struct App {
     publisher: Arc<Publisher>,
     mirrors: Arc<Mirrors>,
     engine: Arc<Engine>,
+    /// When a write last worked, for `ready`.
+    written: Arc<tokio::sync::Mutex<Option<tokio::time::Instant>>>,
 }
 
 impl App {

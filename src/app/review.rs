@@ -14,22 +14,12 @@ use crate::domain::{Class, Coverage, Job, Outcome, ReviewTarget, RunId};
 use crate::github;
 use crate::pipeline::{self, Journal};
 use crate::queue::Leased;
-use crate::store::{NewRun, RunState};
+use crate::store::{Beat, NewRun, RunState};
 use crate::workspace::{Change, Remote};
 
 impl App {
     pub(super) async fn review(&self, target: &ReviewTarget, leased: &Leased) -> Result<(), Error> {
         let repo = self.github.repo(target.installation, target.repository, target.repo.clone());
-        let pull = repo.pull(target.number).await?;
-        if !pull.is_open() {
-            return Err(Error::Overtaken("the pull request is closed".into()));
-        }
-        if pull.head_sha != target.head {
-            // The push that we should have heard of may be late or lost: its review is asked for here.
-            let newer = ReviewTarget { head: pull.head_sha.clone(), base_ref: pull.base_ref.clone(), ..target.clone() };
-            self.store.enqueue(&Job::Review(newer), self.now_because(leased.cause.as_ref())).await?;
-            return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
-        }
         let run = self
             .store
             .start_run(NewRun {
@@ -41,7 +31,7 @@ impl App {
                 job: Some(leased.id),
             })
             .await?;
-        let reviewed = self.reviewed(&repo, &pull, target, run, leased).await;
+        let reviewed = self.reviewed(&repo, target, run, leased).await;
         match &reviewed {
             Ok(outcome) => {
                 let outcome = serde_json::to_value(outcome).unwrap_or_default();
@@ -51,25 +41,73 @@ impl App {
                 let cancelled = error.class() == Class::Cancelled;
                 let state = if cancelled { RunState::Cancelled } else { RunState::Failed };
                 self.store.finish_run(run, state, None, Some(&error.chain())).await?;
-                if cancelled {
-                    self.abandon_check(&repo, target, run, error).await;
-                }
-                if leased.attempt >= leased.max_attempts || error.class() == Class::Discard {
-                    self.could_not_review(&repo, &pull, target, run, error).await;
-                }
+                self.last_word(&repo, target, run, leased, error).await?;
             }
         }
         reviewed.map(|_| ())
     }
 
+    /// What GitHub is told when an attempt ended without a review: nothing while another attempt may follow.
+    async fn last_word(
+        &self,
+        repo: &github::Repo,
+        target: &ReviewTarget,
+        run: RunId,
+        leased: &Leased,
+        error: &Error,
+    ) -> Result<(), Error> {
+        let stopped = leased.cancel.is_cancelled();
+        match (self.store.lease_state(&leased.lease).await?, self.class(error, leased)) {
+            // Another worker has the job, and the word.
+            (Beat::Lost, _) => {}
+            (Beat::CancelRequested, _) => self.abandon_check(repo, target, run, error).await,
+            // This process is stopping; the job goes on after it.
+            (Beat::Alive, Class::Cancelled) if stopped => {}
+            (Beat::Alive, Class::Cancelled) => {
+                self.abandon_check(repo, target, run, error).await;
+                self.ask_for_newer(repo, target, leased).await?;
+            }
+            (Beat::Alive, Class::Discard) => self.could_not_review(repo, target, run, error).await,
+            (Beat::Alive, Class::Retry | Class::RetryAfter(_) | Class::Snooze(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// The push that we should have heard of may be late or lost: the review of its head is asked for here.
+    async fn ask_for_newer(&self, repo: &github::Repo, target: &ReviewTarget, leased: &Leased) -> Result<(), Error> {
+        let pull = repo.pull(target.number).await?;
+        if !pull.is_open() || pull.head_sha == target.head {
+            return Ok(());
+        }
+        let newer = ReviewTarget { head: pull.head_sha, base_ref: pull.base_ref, ..target.clone() };
+        if newer.forced || !self.reviewed_last(&newer).await? {
+            self.store.enqueue(&Job::Review(newer), self.now_because(leased.cause.as_ref())).await?;
+        }
+        Ok(())
+    }
+
     async fn reviewed(
         &self,
         repo: &github::Repo,
-        pull: &github::Pull,
         target: &ReviewTarget,
         run: RunId,
         leased: &Leased,
     ) -> Result<Outcome, Error> {
+        let last = leased.last_error.clone();
+        if leased.cancel.is_cancelled() {
+            return Err(Error::Overtaken(last.unwrap_or_else(|| "cancelled before it began".into())));
+        }
+        if leased.attempt > 1 && leased.attempt >= leased.max_attempts {
+            let last = last.unwrap_or_else(|| "the worker died each time".into());
+            return Err(Error::GivenUp { attempts: leased.attempt as usize - 1, last });
+        }
+        let pull = repo.pull(target.number).await?;
+        if !pull.is_open() {
+            return Err(Error::Overtaken("the pull request is closed".into()));
+        }
+        if pull.head_sha != target.head {
+            return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
+        }
         let (publisher, cancel) = (self.publisher.under(&leased.lease), &leased.cancel);
         let journal = Journal::Kept { store: self.store.clone(), run };
         tracing::info!(run.id = %run, "reviewing {}", place(&target.repo, target));
@@ -92,7 +130,7 @@ impl App {
             return Err(Error::Overtaken("cancelled before anything was posted".into()));
         }
         let outcome = report.outcome.clone();
-        let intent = intent(target, pull, run, &cx, report, &configured.config, configured.notice);
+        let intent = intent(target, &pull, run, &cx, report, &configured.config, configured.notice);
         let published = publisher.review(repo, identity, &intent).await?;
         publisher.conclude(repo, identity, &intent, check, &published).await?;
         journal.say(&published.summary()).await?;
@@ -111,14 +149,7 @@ impl App {
     }
 
     /// The last word when a review will not be tried again: the check says so. Best effort, the job has failed anyway.
-    async fn could_not_review(
-        &self,
-        repo: &github::Repo,
-        pull: &github::Pull,
-        target: &ReviewTarget,
-        run: RunId,
-        error: &Error,
-    ) {
+    async fn could_not_review(&self, repo: &github::Repo, target: &ReviewTarget, run: RunId, error: &Error) {
         let said = async {
             let identity = self.identity().await?;
             let configured = self.configuration(repo, None).await?;
@@ -127,10 +158,16 @@ impl App {
                 Some(hint) => format!("{error}. {hint}"),
                 None => error.chain(),
             };
+            // Where this server keeps its things is nobody else's business.
+            let reason = match self.store.path().parent().filter(|home| home.is_absolute()) {
+                Some(home) => reason.replace(&home.display().to_string(), "<state>"),
+                None => reason,
+            };
             let intent = ReviewIntent {
                 target: target.clone(),
                 run,
-                base: pull.base_sha.clone(),
+                // Nothing was compared: there is no file to anchor anything in.
+                base: target.head.clone(),
                 files: Vec::new(),
                 report: ReviewReport {
                     findings: Vec::new(),

@@ -84,7 +84,8 @@ impl Error {
             | Self::TooLarge { .. }
             | Self::Redirected { .. }
             | Self::NotAFile { .. } => Class::Discard,
-            Self::RateLimited { retry_after } => Class::RetryAfter(*retry_after),
+            // The limit is the account's, not the job's. "Retry-After: 0" must not become a storm.
+            Self::RateLimited { retry_after } => Class::Snooze((*retry_after).max(Duration::from_secs(1))),
             // A revoked key or a wrong clock is mended by a person, and minutes matter little until then.
             Self::Unauthorized { .. } => Class::RetryAfter(Duration::from_secs(60)),
             Self::Server { .. }

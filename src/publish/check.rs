@@ -12,7 +12,6 @@ use crate::github::{
     NewCheckRun, Output, Repo,
 };
 use crate::stdx::hash;
-use crate::store::EffectState;
 
 /// The check's name: what a branch rule requires.
 pub const CHECK_NAME: &str = "octoswarm";
@@ -36,17 +35,17 @@ impl Publisher {
         self.ledger.settled(&row).await;
         if let Some(found) = self.own_check(repo, app, target).await? {
             self.ledger.proved(&key, &json!({ "check_run": found.id })).await?;
-            if found.status == CheckStatus::Completed && target.forced {
+            let was_cancelled = found.conclusion.as_deref() == Some("cancelled");
+            if found.status == CheckStatus::Completed && (target.forced || was_cancelled) {
                 Guard::new(repo, target).check().await?;
+                self.ledger.may_speak().await?;
                 let update = CheckRunUpdate { status: CheckStatus::InProgress, conclusion: None, output: None };
                 repo.update_check_run(found.id, &update).await?;
             }
             return Ok(found.id);
         }
         Guard::new(repo, target).check().await?;
-        if row.state != EffectState::Proved {
-            self.ledger.sent(&key).await?;
-        }
+        self.ledger.sent_again(&row).await?;
         let made = repo.create_check_run(&new_run(target)).await?;
         self.ledger.proved(&key, &json!({ "check_run": made.id })).await?;
         Ok(made.id)
@@ -97,9 +96,7 @@ impl Publisher {
             let key = format!("conclude/{}/{nth}/{}", intent.target.key(), &digest[..16]);
             let row = self.ledger.intend(&key, intent.run, "check-update", &sketch).await?;
             guard.check().await?;
-            if row.state != EffectState::Proved {
-                self.ledger.sent(&key).await?;
-            }
+            self.ledger.sent_again(&row).await?;
             let written = repo.update_check_run(check, &update).await?;
             self.ledger.proved(&key, &json!({ "check_run": written.id, "conclusion": written.conclusion })).await?;
         }
@@ -124,9 +121,7 @@ impl Publisher {
         }
         let key = format!("abandon/{}", target.key());
         let row = self.ledger.intend(&key, run, "check-update", &json!({ "check_run": found.id })).await?;
-        if row.state != EffectState::Proved {
-            self.ledger.sent(&key).await?;
-        }
+        self.ledger.sent_again(&row).await?;
         let output = Output {
             title: "Overtaken".to_owned(),
             summary: super::neutral::prose(reason),
@@ -171,13 +166,12 @@ impl Publisher {
             conclusion: Some(conclusion),
             output: Some(output.clone()),
         };
+        self.ledger.may_speak().await?;
         repo.update_check_run(old, &close).await?;
         let key = format!("check/{}/after/{}", target.key(), old.0);
         let row = self.ledger.intend(&key, intent.run, "check", &json!({ "external_id": target.key() })).await?;
         guard.check().await?;
-        if row.state != EffectState::Proved {
-            self.ledger.sent(&key).await?;
-        }
+        self.ledger.sent_again(&row).await?;
         let made = repo.create_check_run(&new_run(target)).await?;
         self.ledger.proved(&key, &json!({ "check_run": made.id })).await?;
         Ok(made.id)

@@ -46,14 +46,28 @@ impl Ledger {
         }
     }
 
-    /// Right before the request leaves. A worker that slept past its lease is stopped here: another one has the job.
+    /// Right before the request leaves.
     pub(super) async fn sent(&self, key: &str) -> Result<(), Error> {
+        self.may_speak().await?;
+        Ok(self.store.mark_sent(key, self.clock.now()).await?)
+    }
+
+    /// The same for a row that may be proved already: GitHub has lost it, or somebody changed it.
+    pub(super) async fn sent_again(&self, row: &EffectRow) -> Result<(), Error> {
+        match row.state {
+            EffectState::Proved => self.may_speak().await,
+            EffectState::Intended | EffectState::Sent | EffectState::Failed => self.sent(&row.key).await,
+        }
+    }
+
+    /// A worker that slept past its lease is stopped here: another one has the job.
+    pub(super) async fn may_speak(&self) -> Result<(), Error> {
         if let Some(lease) = &self.lease
             && self.store.lease_state(lease).await? != Beat::Alive
         {
             return Err(Error::Superseded("the job was cancelled or given to another worker".to_owned()));
         }
-        Ok(self.store.mark_sent(key, self.clock.now()).await?)
+        Ok(())
     }
 
     pub(super) async fn proved(&self, key: &str, proof: &Value) -> Result<(), Error> {

@@ -174,9 +174,7 @@ impl Publisher {
         let key = format!("review-body/{id}/{}/{}", last.id, &digest[..16]);
         let row = self.ledger.intend(&key, intent.run, "review-body", &json!({ "review": last.id })).await?;
         guard.check().await?;
-        if row.state != EffectState::Proved {
-            self.ledger.sent(&key).await?;
-        }
+        self.ledger.sent_again(&row).await?;
         repo.update_review(intent.target.number, last.id, &body).await?;
         self.ledger.proved(&key, &json!({ "review": last.id })).await?;
         published.updated = true;

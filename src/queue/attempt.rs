@@ -35,7 +35,11 @@ impl Attempt {
     {
         let row = &self.claimed.row;
         let cancel = self.stop.child_token();
-        let asked = Arc::new(AtomicBool::new(false));
+        // Cancelled while it waited for this attempt: it is here only to clear up.
+        let asked = Arc::new(AtomicBool::new(row.cancel_requested_at.is_some()));
+        if row.cancel_requested_at.is_some() {
+            cancel.cancel();
+        }
         let leased = Leased {
             id: row.id,
             job: self.claimed.job.clone(),
@@ -43,6 +47,8 @@ impl Attempt {
             max_attempts: row.max_attempts,
             cancel: cancel.clone(),
             cause: row.cause.clone(),
+            last_error: row.last_error.clone(),
+            created_at: row.created_at,
             lease: self.claimed.lease.clone(),
         };
         let beating = Heart {

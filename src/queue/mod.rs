@@ -68,6 +68,9 @@ pub struct Leased {
     /// Fires when the job was cancelled, its lease was lost or the process stops: come to an end soon, write nothing more.
     pub cancel: CancellationToken,
     pub cause: Option<DeliveryId>,
+    /// What the attempt before came to, if it could still say so.
+    pub last_error: Option<String>,
+    pub created_at: Millis,
     /// `Store::lease_state` tells right before a write whether the job is still ours.
     pub lease: Lease,
 }

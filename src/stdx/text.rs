@@ -1,4 +1,4 @@
-//! Cutting text without breaking characters.
+//! Cutting text without breaking characters, and showing it without obeying it.
 
 /// At most `max` characters; what is cut is replaced by `…`.
 pub fn truncate_chars(text: &str, max: usize) -> String {
@@ -15,9 +15,47 @@ pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// For a terminal: what would steer it, or turn the reading order around, is shown as its code. Line breaks and tabs stay.
+pub fn visible(text: &str) -> String {
+    map_steering(text, |c, out| out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))))
+}
+
+/// The same on one line.
+pub fn visible_line(text: &str) -> String {
+    visible(&text.replace(['\n', '\r'], " "))
+}
+
+/// The same with one character for each, so that columns stay where they are. A carriage return that ends its line stays.
+pub fn visible_source(text: &str) -> String {
+    map_steering(text, |_, out| out.push('\u{fffd}'))
+}
+
+fn map_steering(text: &str, replace: impl Fn(char, &mut String)) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let turns =
+            matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let breaks = matches!(c, '\n' | '\t') || (c == '\r' && chars.peek() == Some(&'\n'));
+        if turns || (c.is_control() && !breaks) {
+            replace(c, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_instead() {
+        assert_eq!(visible("a\u{1b}[2Jb\u{9b}1m\n\tc"), "a⟨U+001B⟩[2Jb⟨U+009B⟩1m\n\tc");
+        assert_eq!(visible_line("a\n::error::b\u{202e}"), "a ::error::b⟨U+202E⟩");
+        assert_eq!(visible_source("ä\u{1b}x\r\ny\rz"), "ä\u{fffd}x\r\ny\u{fffd}z");
+    }
 
     #[test]
     fn truncation_counts_characters_and_keeps_the_limit() {

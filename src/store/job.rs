@@ -116,21 +116,22 @@ impl Store {
         Ok(enqueued)
     }
 
-    /// The latest finished job of that key: tells whether this head was reviewed already.
+    /// The job of that group which was done last: tells whether this head is what was reviewed last.
     ///
     /// # Errors
     /// The database failed or the row is damaged.
-    pub async fn last_finished(&self, unique_key: &str) -> Result<Option<JobRow>, Error> {
+    pub async fn last_completed(&self, group_key: &str) -> Result<Option<JobRow>, Error> {
         let row = sqlx::query(
-            "SELECT * FROM job WHERE unique_key = ? AND state IN ('completed', 'discarded', 'cancelled') ORDER BY id DESC LIMIT 1",
+            "SELECT * FROM job WHERE group_key = ? AND state = 'completed' ORDER BY finished_at DESC, id DESC LIMIT 1",
         )
-        .bind(unique_key)
+        .bind(group_key)
         .fetch_optional(&mut *self.reader().await?)
         .await?;
         row.as_ref().map(load).transpose()
     }
 
-    /// Cancels what waits in a group and asks what runs there to stop. Says how many jobs it touched.
+    /// Cancels what waits in a group and asks what runs there to stop. What waits after an attempt has left something
+    /// behind: it is claimed once more, at once, told to stop, so that it can clear up. Says how many jobs were touched.
     ///
     /// # Errors
     /// The database failed.
@@ -146,11 +147,12 @@ impl Store {
             sqlx::query(
                 "UPDATE job SET
                      cancel_requested_at = coalesce(cancel_requested_at, ?1),
-                     finished_at = CASE WHEN state = 'running' THEN NULL ELSE ?1 END,
-                     state = CASE WHEN state = 'running' THEN 'running' ELSE 'cancelled' END,
+                     finished_at = CASE WHEN started_at IS NULL THEN ?1 END,
+                     state = CASE WHEN started_at IS NULL THEN 'cancelled' ELSE state END,
+                     run_at = CASE WHEN state = 'running' THEN run_at ELSE ?1 END,
                      last_error = ?2, updated_at = ?1
                  WHERE group_key = ?3 AND state IN ('available', 'scheduled', 'running', 'retryable')
-                   AND (?4 IS NULL OR unique_key <> ?4)",
+                   AND cancel_requested_at IS NULL AND (?4 IS NULL OR unique_key <> ?4)",
             )
             .bind(now)
             .bind(reason)
@@ -296,7 +298,8 @@ pub(super) async fn insert(
     let id: Option<i64> = sqlx::query_scalar(
         "INSERT INTO job (kind, unique_key, group_key, payload, state, priority, max_attempts, run_at, cause, created_at, updated_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)
-         ON CONFLICT (unique_key) WHERE state IN ('available', 'scheduled', 'running', 'retryable') DO NOTHING
+         ON CONFLICT (unique_key)
+             WHERE state IN ('available', 'scheduled', 'running', 'retryable') AND cancel_requested_at IS NULL DO NOTHING
          RETURNING id",
     )
     .bind(job.kind())
@@ -320,7 +323,8 @@ pub(super) async fn insert(
 
 async fn unfinished(conn: &mut SqliteConnection, key: &str) -> Result<Option<i64>, Error> {
     Ok(sqlx::query_scalar(
-        "SELECT id FROM job WHERE unique_key = ? AND state IN ('available', 'scheduled', 'running', 'retryable')",
+        "SELECT id FROM job
+         WHERE unique_key = ? AND state IN ('available', 'scheduled', 'running', 'retryable') AND cancel_requested_at IS NULL",
     )
     .bind(key)
     .fetch_optional(conn)

@@ -265,7 +265,7 @@ async fn pick(conn: &mut SqliteConnection, held: &str, now: Millis) -> Result<Op
     .await?)
 }
 
-/// Expired leases that nobody may claim again: no attempt is left, or the job was to stop anyway.
+/// Expired leases that nobody may claim again: no attempt is left. A job that was to stop gets its next attempt to clear up.
 async fn bury_expired(conn: &mut SqliteConnection, held: &str, now: Millis) -> Result<u64, Error> {
     let buried = sqlx::query(
         "UPDATE job SET
@@ -274,7 +274,7 @@ async fn bury_expired(conn: &mut SqliteConnection, held: &str, now: Millis) -> R
                  THEN 'the worker died or hung in attempt ' || attempt || ' of ' || max_attempts ELSE last_error END,
              finished_at = ?1, updated_at = ?1, lease_token = NULL, lease_node = NULL, lease_until = NULL
          WHERE state = 'running' AND lease_until <= ?1 AND id NOT IN (SELECT value FROM json_each(?2))
-           AND (attempt >= max_attempts OR cancel_requested_at IS NOT NULL)",
+           AND attempt >= max_attempts",
     )
     .bind(now)
     .bind(held)
@@ -316,10 +316,10 @@ async fn retry(
 ) -> Result<Option<JobState>, Error> {
     let row = sqlx::query(
         "UPDATE job SET
-             state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
-                          WHEN attempt >= max_attempts THEN 'discarded' ELSE 'retryable' END,
-             finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR attempt >= max_attempts THEN ?1 END,
-             run_at = ?2, last_error = CASE WHEN cancel_requested_at IS NOT NULL THEN last_error ELSE ?3 END, updated_at = ?1,
+             state = CASE WHEN attempt < max_attempts THEN 'retryable'
+                          WHEN cancel_requested_at IS NOT NULL THEN 'cancelled' ELSE 'discarded' END,
+             finished_at = CASE WHEN attempt >= max_attempts THEN ?1 END,
+             run_at = CASE WHEN cancel_requested_at IS NULL THEN ?2 ELSE ?1 END, last_error = CASE WHEN cancel_requested_at IS NOT NULL THEN last_error ELSE ?3 END, updated_at = ?1,
              lease_token = NULL, lease_node = NULL, lease_until = NULL
          WHERE lease_token = ?4 RETURNING state",
     )
@@ -332,7 +332,7 @@ async fn retry(
     row.as_ref().map(JobState::load).transpose()
 }
 
-/// Back into the queue with the attempt returned; a job that was to stop ends instead.
+/// Back into the queue with the attempt returned; a job that was to stop is due at once, to clear up.
 async fn put_back(
     conn: &mut SqliteConnection,
     token: &str,
@@ -343,9 +343,7 @@ async fn put_back(
 ) -> Result<Option<JobState>, Error> {
     let row = sqlx::query(
         "UPDATE job SET
-             state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled' ELSE ?1 END,
-             finished_at = CASE WHEN cancel_requested_at IS NOT NULL THEN ?2 END,
-             attempt = max(attempt - 1, 0), run_at = ?3,
+             state = ?1, attempt = max(attempt - 1, 0), run_at = CASE WHEN cancel_requested_at IS NULL THEN ?3 ELSE ?2 END,
              last_error = CASE WHEN cancel_requested_at IS NOT NULL THEN last_error ELSE coalesce(?4, last_error) END, updated_at = ?2,
              lease_token = NULL, lease_node = NULL, lease_until = NULL
          WHERE lease_token = ?5 RETURNING state",

@@ -29,13 +29,19 @@ enum Content {
     Missing(String),
 }
 
+/// What of the limits for the whole change is not used up yet.
+struct Left {
+    bytes: u64,
+    lines: usize,
+}
+
 pub(super) fn compute(repository: &Repository, change: &Inner) -> Result<Diff, Error> {
     let limits = &change.limits;
     let tree::Deltas { mut found, not_read } =
         tree::compare(repository, change.base_tree, change.head_tree, &change.within, limits)?;
     rename::pair(repository, &mut found, limits)?;
     let mut diff = Diff { files: Vec::new(), not_read, total_files: found.len() };
-    let mut left = limits.diff_bytes;
+    let mut left = Left { bytes: limits.diff_bytes, lines: limits.diff_lines };
     for delta in found.iter().take(limits.files) {
         let file = one(repository, change, delta, &mut left, &mut diff.not_read)?;
         diff.files.push(file);
@@ -53,7 +59,7 @@ fn one(
     repository: &Repository,
     change: &Inner,
     delta: &Delta,
-    left: &mut u64,
+    left: &mut Left,
     not_read: &mut Vec<NotRead>,
 ) -> Result<FileDiff, Error> {
     let mut file = FileDiff {
@@ -77,10 +83,13 @@ fn one(
         file.binary = true;
         return Ok(file);
     }
-    let reason = match (read(repository, change, delta.old, left)?, read(repository, change, delta.new, left)?) {
+    let reason = match (
+        read(repository, change, delta.old, &mut left.bytes)?,
+        read(repository, change, delta.new, &mut left.bytes)?,
+    ) {
         (Content::Missing(reason), _) | (_, Content::Missing(reason)) => reason,
         (Content::TooLarge, _) | (_, Content::TooLarge) => {
-            if *left == 0 {
+            if left.bytes == 0 {
                 format!("the change is larger than {}", size(change.limits.diff_bytes))
             } else {
                 format!("larger than {}", size(change.limits.file_bytes))
@@ -90,13 +99,19 @@ fn one(
             file.binary = true;
             return Ok(file);
         }
-        (Content::Bytes(old), Content::Bytes(new)) => match hunks(&old, &new, change.limits.file_lines)? {
-            Some(hunks) => {
-                file.hunks = hunks;
-                return Ok(file);
+        (Content::Bytes(old), Content::Bytes(new)) => {
+            match hunks(&old, &new, change.limits.file_lines.min(left.lines))? {
+                Some(hunks) => {
+                    left.lines -= hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>();
+                    file.hunks = hunks;
+                    return Ok(file);
+                }
+                None if left.lines < change.limits.file_lines => {
+                    format!("the change has more than {} changed lines", change.limits.diff_lines)
+                }
+                None => format!("more than {} changed lines", change.limits.file_lines),
             }
-            None => format!("more than {} changed lines", change.limits.file_lines),
-        },
+        }
     };
     not_read.push(NotRead { path: file.path.clone(), reason });
     Ok(file)

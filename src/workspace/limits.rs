@@ -28,6 +28,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Lines of one file's hunks.
     pub file_lines: usize,
+    /// Lines of all hunks together: each is held several times over while it is worked on, however short it is.
+    pub diff_lines: usize,
     /// Both sides of all changed files together.
     pub diff_bytes: u64,
     /// Tree entries visited in one walk.
@@ -53,6 +55,7 @@ impl Default for Limits {
             files: 3_000,
             file_bytes: 1 << 20,
             file_lines: 20_000,
+            diff_lines: 200_000,
             diff_bytes: 64 << 20,
             entries: 300_000,
             depth: 128,

@@ -279,3 +279,41 @@ fn the_demo_comes_out_right_and_says_so_in_one_document() {
 fn octoswarm_in_path(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_octoswarm")).args(args).current_dir(dir).env("HOME", dir).output().unwrap()
 }
+
+/// As on a terminal that shows colours: nothing is stripped from what is printed.
+fn on_a_terminal(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.args(args).current_dir(dir).env_clear().env("HOME", dir).env("CLICOLOR_FORCE", "1").output().unwrap()
+}
+
+#[test]
+fn names_and_code_of_a_stranger_cannot_steer_the_terminal() {
+    let dir = repository(DEFECTS);
+    let hostile = "x\u{1b}]0;pwned\u{7}\u{1b}[2J\u{202e}\u{9b}31m";
+    std::fs::write(dir.path().join(format!("{hostile}.py")), format!("# {hostile}\n{DEFECTS}")).unwrap();
+    let code = format!("def run(text):\n    return eval(text)  # {hostile}\n");
+    std::fs::write(dir.path().join("b.py"), code).unwrap();
+    std::fs::write(dir.path().join(format!("data.{hostile}")), "text\n").unwrap();
+    let missing = format!("no{hostile}");
+    for args in
+        [&["scan", "."][..], &["review"], &["scan", ".", "--format", "markdown"], &["review", "--base", &missing]]
+    {
+        let output = on_a_terminal(dir.path(), args);
+        let text = stdout(&output) + &stderr(&output);
+        assert!(args.contains(&"markdown") || text.contains("\u{1b}["), "colours are on: {text:?}");
+        for bad in ["\u{1b}]", "\u{7}", "\u{1b}[2J", "\u{202e}", "\u{9b}"] {
+            assert!(!text.contains(bad), "{args:?} lets {bad:?} through: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn no_name_of_a_file_starts_a_workflow_command() {
+    let dir = repository(DEFECTS);
+    std::fs::write(dir.path().join("data.x\n::error title=a::pwned"), "text\n").unwrap();
+    for verb in ["review", "scan ."] {
+        let args: Vec<&str> = verb.split(' ').chain(["--format", "github"]).collect();
+        let text = stdout(&octoswarm(dir.path(), &args));
+        assert!(!text.lines().any(|line| line.starts_with("::error title=a")), "{text}");
+    }
+}

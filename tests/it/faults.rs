@@ -2,15 +2,70 @@
 
 use std::time::Duration;
 
-use octoswarm::app::runs::Observer;
+use octoswarm::app;
+use octoswarm::app::runs::{DeliveryState, Observer};
 use octoswarm::demo::{Change, Fault, FaultKind, OpenPull};
+use octoswarm::domain::{Class, Job, ReviewTarget};
+use octoswarm::store::{JobFilter, JobState, NewJob};
+use octoswarm::workspace;
 
 use crate::support::world::{CLEAN, DEFECTS, HALF_FIXED, REPO, World};
 
 /// The delivery that opened the pull request.
 fn opened(world: &World) -> String {
+    delivered(world, "opened")
+}
+
+/// The first delivery of that action.
+fn delivered(world: &World, action: &str) -> String {
     let deliveries = world.github.deliveries();
-    deliveries.into_iter().find(|d| d.action.as_deref() == Some("opened")).unwrap().guid
+    deliveries.into_iter().find(|d| d.action.as_deref() == Some(action)).unwrap().guid
+}
+
+/// Returns once every delivery so far came to its verdict; the reviews they asked for may go on.
+async fn deliveries_read(world: &World) {
+    let observer = Observer::open(world.state_dir()).await.unwrap();
+    let all = async {
+        loop {
+            world.github.deliveries_settled().await;
+            let timelines = observer.timelines(100).await.unwrap();
+            if timelines.iter().all(|t| t.delivery.state != DeliveryState::Received) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), all).await.expect("deliveries are read while a review runs");
+}
+
+/// Returns once the latest review failed and waits for its next attempt.
+async fn review_waits_again(world: &World) {
+    let filter = JobFilter { kind: Some("review".to_owned()), ..JobFilter::default() };
+    let waits = async {
+        loop {
+            let latest = world.app.store().jobs(&filter).await.unwrap().into_iter().next();
+            if latest.is_some_and(|job| job.last_error.is_some()) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waits).await.expect("the first attempt fails");
+}
+
+/// Asks once more for the last review, with so many attempts.
+async fn review_again(world: &World, max_attempts: u32) {
+    let store = world.app.store();
+    let filter = JobFilter { kind: Some("review".to_owned()), ..JobFilter::default() };
+    let Some(Job::Review(target)) = store.jobs(&filter).await.unwrap().remove(0).job else { panic!("no review") };
+    let again = Job::Review(ReviewTarget { forced: true, ..target });
+    let new = NewJob { max_attempts, ..NewJob::at(store.clock().now()) };
+    store.enqueue(&again, new).await.unwrap();
+}
+
+async fn last_review_state(world: &World) -> JobState {
+    let filter = JobFilter { kind: Some("review".to_owned()), ..JobFilter::default() };
+    world.app.store().jobs(&filter).await.unwrap().remove(0).state
 }
 
 /// Opens the pull request without waiting for the review.
@@ -187,4 +242,190 @@ async fn a_missing_permission_is_named_and_the_rest_goes_on() {
     let said: String = world.reviews(number).into_iter().map(|review| review.body).collect();
     assert!(said.contains("contents: write"), "{said}");
     world.end_with_refusals().await;
+}
+
+#[test]
+fn a_fetch_that_a_shutdown_interrupts_is_no_reason_to_give_the_job_up() {
+    assert_eq!(app::Error::from(workspace::Error::Cancelled).class(), Class::Cancelled);
+}
+
+#[tokio::test]
+async fn a_pull_request_that_is_closed_and_reopened_during_its_review_is_reviewed() {
+    let world = World::start().await;
+    world.github.fail_next(Fault::withhold("POST", "/check-runs"));
+    let number = open_unsettled(&world).await;
+    world.github.wait_withheld().await;
+    world.people().close_pull("ada", REPO, number).await.unwrap();
+    deliveries_read(&world).await;
+    world.people().reopen_pull("ada", REPO, number).await.unwrap();
+    deliveries_read(&world).await;
+    world.github.release_withheld();
+    world.settle().await;
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn another_base_during_the_review_is_reviewed_too() {
+    let world = World::start().await;
+    world.people().push("ada", REPO, "release", "A release", Change::new().write("src/other.py", CLEAN)).await.unwrap();
+    world.github.fail_next(Fault::withhold("POST", "/check-runs"));
+    let number = open_unsettled(&world).await;
+    world.github.wait_withheld().await;
+    world.people().change_base("ada", REPO, number, "release").await.unwrap();
+    deliveries_read(&world).await;
+    world.github.release_withheld();
+    world.settle().await;
+    assert!(world.last_review_finished().await, "the new base asked for a review of its own");
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn the_check_of_a_head_that_is_overtaken_between_two_attempts_is_ended() {
+    let world = World::start().await;
+    world.github.fail_next(Fault::status("POST", "/graphql", 500));
+    let number = open_unsettled(&world).await;
+    let first = world.github.pull(REPO, number).unwrap().head_sha;
+    review_waits_again(&world).await;
+    world.push(number, "src/run.py", CLEAN).await;
+    let checks = world.github.check_runs(REPO, &first);
+    assert_eq!(checks.len(), 1);
+    assert_eq!(checks[0].status, "completed", "it does not spin for ever");
+    assert_eq!(world.conclusion(number), "success");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_check_of_a_pull_request_that_is_closed_between_two_attempts_is_ended() {
+    let world = World::start().await;
+    world.github.fail_next(Fault::status("POST", "/graphql", 500));
+    let number = open_unsettled(&world).await;
+    review_waits_again(&world).await;
+    world.people().close_pull("ada", REPO, number).await.unwrap();
+    world.settle().await;
+    assert_eq!(world.conclusion(number), "cancelled");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_push_during_the_review_is_reviewed_although_its_delivery_is_lost() {
+    let mut world = World::start().await;
+    world.github.fail_next(Fault::withhold("POST", "/check-runs"));
+    let number = open_unsettled(&world).await;
+    let first = world.github.pull(REPO, number).unwrap().head_sha;
+    world.github.wait_withheld().await;
+    world.mute_webhooks();
+    let change = Change::new().write("src/run.py", CLEAN);
+    world.people().push_to_pull("ada", REPO, number, "Change it", change).await.unwrap();
+    world.github.release_withheld();
+    world.settle().await;
+    assert_eq!(world.conclusion(number), "success");
+    assert_eq!(world.github.check_runs(REPO, &first)[0].status, "completed");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_late_word_of_closing_does_not_end_the_review_of_a_reopened_pull_request() {
+    let world = World::start().await;
+    let number = world.open("src/add.py", CLEAN).await;
+    world.people().close_pull("ada", REPO, number).await.unwrap();
+    world.people().reopen_pull("ada", REPO, number).await.unwrap();
+    world.settle().await;
+    let closed = delivered(&world, "closed");
+    world.github.fail_next(Fault::withhold("POST", "/check-runs"));
+    let change = Change::new().write("src/run.py", DEFECTS);
+    world.people().push_to_pull("ada", REPO, number, "Change it", change).await.unwrap();
+    world.github.wait_withheld().await;
+    world.people().replay(&closed).await.unwrap();
+    deliveries_read(&world).await;
+    world.github.release_withheld();
+    world.settle().await;
+    reviewed_once(world, number).await;
+}
+
+#[tokio::test]
+async fn a_review_whose_worker_dies_each_time_says_so_in_the_end() {
+    let mut world = World::start().await;
+    let number = world.open("src/add.py", CLEAN).await;
+    world.github.fail_next(Fault::withhold("POST", "/graphql"));
+    review_again(&world, 2).await;
+    world.github.wait_withheld().await;
+    world.crash().await;
+    world.github.release_withheld();
+    world.restart().await;
+    world.settle().await;
+    assert_eq!(last_review_state(&world).await, JobState::Discarded);
+    assert_eq!(world.conclusion(number), "neutral");
+    assert!(world.check(number).summary.unwrap().contains("gave up"), "{:?}", world.check(number).summary);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_rate_limit_uses_up_no_attempt() {
+    let world = World::start().await;
+    let number = world.open("src/add.py", CLEAN).await;
+    world.github.fail_next(Fault::secondary_limit("POST", "/graphql", 1));
+    review_again(&world, 1).await;
+    world.settle().await;
+    assert_eq!(last_review_state(&world).await, JobState::Completed);
+    assert_eq!(world.conclusion(number), "success");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_outage_of_github_uses_up_no_attempt() {
+    for fault in [Fault::status("GET", "/pulls/1", 500), Fault::status("POST", "/access_tokens", 401)] {
+        let world = World::start().await;
+        let number = world.open("src/add.py", CLEAN).await;
+        // Minted tokens are kept; refused ones are not.
+        let fault = fault.times(2);
+        if fault.path == "/access_tokens" {
+            world.github.fail_next(Fault::status("GET", "/pulls/1", 401));
+        }
+        world.github.fail_next(fault);
+        review_again(&world, 1).await;
+        world.settle().await;
+        assert_eq!(last_review_state(&world).await, JobState::Completed);
+        assert_eq!(world.conclusion(number), "success");
+        world.end().await;
+    }
+}
+
+#[tokio::test]
+async fn what_github_announces_before_it_shows_it_is_asked_for_again() {
+    for path in ["/pulls/1", "/graphql"] {
+        let world = World::start().await;
+        world.github.fail_next(Fault::status("", path, 404));
+        let number = open_unsettled(&world).await;
+        world.settle().await;
+        reviewed_once(world, number).await;
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_names_our_folders_does_not_tell_them_to_the_world() {
+    let world = World::start().await;
+    let number = world.open("src/add.py", CLEAN).await;
+    let mirrors = world.state_dir().join("mirrors");
+    std::fs::remove_dir_all(&mirrors).unwrap();
+    std::fs::write(&mirrors, "not a folder").unwrap();
+    review_again(&world, 2).await;
+    world.settle().await;
+    assert_eq!(last_review_state(&world).await, JobState::Discarded);
+    let summary = world.check(number).summary.unwrap();
+    assert!(summary.contains("gave up after 1 attempt:") && summary.contains("mirrors"), "{summary}");
+    assert!(!summary.contains(world.state_dir().to_str().unwrap()), "{summary}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_all_the_time_whether_we_are_ready_does_not_keep_the_disk_busy() {
+    let world = World::start().await;
+    let mut writes = std::collections::BTreeSet::new();
+    for _ in 0..10 {
+        assert!(world.app.ready().await.ready);
+        writes.insert(world.app.store().get_cursor("ping").await.unwrap());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(writes.len() <= 2, "one write serves a second: {writes:?}");
+    world.end().await;
 }

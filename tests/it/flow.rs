@@ -310,3 +310,15 @@ async fn our_own_doings_come_back_and_are_dropped() {
     world.reviews(number);
     world.end().await;
 }
+
+#[tokio::test]
+async fn a_configuration_that_is_no_file_means_defaults_and_is_said() {
+    let world = World::start().await;
+    let change = Change::new().write(&format!("{CONFIG}/review.yml"), "review: false\n");
+    world.people().push("ada", REPO, "main", "A folder where a file belongs", change).await.unwrap();
+    let number = world.open("src/run.py", DEFECTS).await;
+    assert_eq!(world.comments(number).len(), 2);
+    let body = world.reviews(number).remove(0).body;
+    assert!(body.contains("octoswarm.yml"), "{body}");
+    world.end().await;
+}

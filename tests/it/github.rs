@@ -284,7 +284,7 @@ async fn retry_after_is_obeyed_by_that_installation_alone() {
     })
     .await;
     let wait = |error: Error| match error.class() {
-        Class::RetryAfter(wait) => wait,
+        Class::Snooze(wait) => wait,
         other => panic!("{other:?}"),
     };
     assert_eq!(wait(world.repo.pull(THREE).await.unwrap_err()), Duration::from_secs(30));

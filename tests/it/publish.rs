@@ -6,12 +6,12 @@ use octoswarm::artifact::{ReviewIntent, ReviewReport};
 use octoswarm::demo::{AppManifest, Change, Fault, FaultKind, GitHubBox, OpenPull, Options as BoxOptions, People};
 use octoswarm::domain::{
     Category, ChangeKind, Class, Clock, Coverage, DiffLine, FileDiff, Finding, Fingerprint, Fix, Hunk, InstallationId,
-    LineKind, NotRead, OnUnreviewed, Outcome, PullNumber, RepositoryId, ReviewTarget, RuleId, RunId, Secret, Severity,
-    Sha, Span,
+    Job, LineKind, NotRead, OnUnreviewed, Outcome, PullNumber, RepositoryId, ReviewTarget, RuleId, RunId, Secret,
+    Severity, Sha, Span,
 };
 use octoswarm::github::{AppInfo, CheckRunId, Github, Options, Repo};
 use octoswarm::publish::{Error, INLINE_PER_REVIEW, Published, Publisher};
-use octoswarm::store::Store;
+use octoswarm::store::{NewJob, Store};
 
 const REPO: &str = "octo/calc";
 const MANIFEST: &str = include_str!("../../app-manifest.yml");
@@ -472,9 +472,9 @@ async fn a_secondary_limit_delays_the_review_and_it_lands_once() {
     world.github.fail_next(Fault::secondary_limit("POST", "/reviews", 1));
     let intent = world.intent(40, vec![finding("a", 3, Severity::Low)]);
     let error = world.review(&intent).await.unwrap_err();
-    assert_eq!(error.class(), Class::RetryAfter(Duration::from_secs(1)));
+    assert_eq!(error.class(), Class::Snooze(Duration::from_secs(1)));
     let calls = world.github.calls().len();
-    assert!(matches!(world.review(&intent).await.unwrap_err().class(), Class::RetryAfter(_)));
+    assert!(matches!(world.review(&intent).await.unwrap_err().class(), Class::Snooze(_)));
     assert_eq!(world.github.calls().len(), calls, "no call while the limit lasts");
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert_eq!(world.review(&intent).await.unwrap().inline, 1);
@@ -597,4 +597,37 @@ async fn the_bar_decides_whether_findings_fail_the_check() {
         assert_eq!(world.check_run().title.as_deref(), Some("1 finding (1 medium)"));
         world.github.take_comments();
     }
+}
+
+#[tokio::test]
+async fn a_worker_that_lost_its_job_does_not_say_again_what_it_once_proved() {
+    let world = World::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Clock::system()).await.unwrap();
+    store.enqueue(&Job::Review(world.target()), NewJob::at(0)).await.unwrap();
+    let claimed = store.claim("n", 60_000, &[]).await.unwrap().unwrap();
+    let stale = Publisher::new(store.clone(), Duration::ZERO, Clock::system()).under(&claimed.lease);
+    let clean = world.intent(40, Vec::new());
+    let check = stale.begin(&world.repo, &world.app, &clean.target, clean.run).await.unwrap();
+    stale.conclude(&world.repo, &world.app, &clean, check, &Published::default()).await.unwrap();
+
+    let mut unread = clean.clone();
+    unread.report.outcome = Outcome::CouldNotReview { reason: "because".to_owned() };
+    world.publisher.conclude(&world.repo, &world.app, &unread, check, &Published::default()).await.unwrap();
+    store.complete(&claimed.lease).await.unwrap();
+    let refused = stale.conclude(&world.repo, &world.app, &clean, check, &Published::default()).await.unwrap_err();
+    assert_eq!(refused.class(), Class::Cancelled, "{refused}");
+    let head = world.head();
+    assert_eq!(world.github.check_runs(REPO, head.as_str())[0].conclusion.as_deref(), Some("neutral"));
+}
+
+#[tokio::test]
+async fn a_cancelled_check_runs_again_when_its_head_is_reviewed_after_all() {
+    let world = World::start().await;
+    world.begin().await;
+    let run = RunId(uuid::Uuid::now_v7());
+    world.publisher.abandon(&world.repo, &world.app, &world.target(), run, "overtaken").await.unwrap();
+    world.begin().await;
+    let checks = world.github.check_runs(REPO, world.head().as_str());
+    assert_eq!(checks.iter().map(|check| check.status.as_str()).collect::<Vec<_>>(), ["in_progress"]);
 }

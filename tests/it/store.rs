@@ -481,10 +481,10 @@ async fn a_finished_key_may_be_enqueued_again_and_is_remembered() {
     let (_dir, store, _) = fresh().await;
     let job = review(7, 'a');
     let first = store.enqueue(&job, NewJob::at(START)).await.unwrap();
-    assert!(store.last_finished(&job.unique_key()).await.unwrap().is_none());
+    assert!(store.last_completed(&job.group_key().unwrap()).await.unwrap().is_none());
     let claimed = store.claim("n", LEASE, &[]).await.unwrap().unwrap();
     assert_eq!(store.complete(&claimed.lease).await.unwrap(), Some(JobState::Completed));
-    let last = store.last_finished(&job.unique_key()).await.unwrap().unwrap();
+    let last = store.last_completed(&job.group_key().unwrap()).await.unwrap().unwrap();
     assert_eq!((last.id, last.state), (first.id(), JobState::Completed));
     assert!(matches!(store.enqueue(&job, NewJob::at(START)).await.unwrap(), Enqueued::New(id) if id != first.id()));
 }
@@ -623,11 +623,48 @@ async fn a_cancelled_group_drops_what_waits_and_asks_what_runs_to_stop() {
     assert_eq!((row.state, row.last_error.as_deref()), (JobState::Cancelled, Some("overtaken by a push")));
     assert_eq!(store.job(other).await.unwrap().unwrap().state, JobState::Available);
 
-    // A worker that reports a failure, a nap or a cancellation meanwhile does not bring it back.
-    assert_eq!(store.fail(&running.lease, Fail::Retry { at: START }, "x").await.unwrap(), Some(JobState::Cancelled));
+    // A worker that has not heard of it and fails or naps gets the job once more, at once, to clear up.
+    store.fail(&running.lease, Fail::Retry { at: START + LEASE }, "x").await.unwrap();
+    let again = store.claim("n", LEASE, &[]).await.unwrap().unwrap();
+    assert_eq!(again.row.id, running.row.id);
+    assert!(again.row.cancel_requested_at.is_some());
+    store.snooze(&again.lease, START + LEASE, "x").await.unwrap();
+    let again = store.claim("n", LEASE, &[]).await.unwrap().unwrap();
+    assert_eq!((again.row.id, again.row.attempt), (running.row.id, 2));
+    assert_eq!(store.fail(&again.lease, Fail::Cancel, "x").await.unwrap(), Some(JobState::Cancelled));
     let row = store.job(running.row.id).await.unwrap().unwrap();
     assert_eq!(row.last_error.as_deref(), Some("overtaken by a push"));
     assert_eq!(store.claim("n", LEASE, &[]).await.unwrap().unwrap().job, newest);
+}
+
+#[tokio::test]
+async fn a_job_that_was_begun_is_claimed_once_more_when_it_is_cancelled_while_it_waits() {
+    let (_dir, store, _) = fresh().await;
+    let job = review(7, 'a');
+    let id = store.enqueue(&job, NewJob::at(START)).await.unwrap().id();
+    let first = store.claim("n", LEASE, &[]).await.unwrap().unwrap();
+    store.fail(&first.lease, Fail::Retry { at: START + LEASE }, "later").await.unwrap();
+    assert!(store.claim("n", LEASE, &[]).await.unwrap().is_none());
+    assert_eq!(store.cancel_group(&job.group_key().unwrap(), None, "closed").await.unwrap(), 1);
+    assert_eq!(store.cancel_group(&job.group_key().unwrap(), None, "closed").await.unwrap(), 0, "it knows");
+    let again = store.claim("n", LEASE, &[]).await.unwrap().unwrap();
+    assert_eq!(again.row.id, id);
+    assert!(again.row.cancel_requested_at.is_some());
+}
+
+#[tokio::test]
+async fn a_job_that_was_told_to_stop_does_not_stand_in_for_one_that_is_asked_for_now() {
+    let (_dir, store, _) = fresh().await;
+    let job = review(7, 'a');
+    store.enqueue(&job, NewJob::at(START)).await.unwrap();
+    let stopping = store.claim("n", LEASE, &[]).await.unwrap().unwrap();
+    store.cancel_group(&job.group_key().unwrap(), None, "closed").await.unwrap();
+    let reopened = store.enqueue(&job, NewJob::at(START)).await.unwrap();
+    assert!(matches!(reopened, Enqueued::New(id) if id != stopping.row.id), "{reopened:?}");
+    assert_eq!(store.enqueue(&job, NewJob::at(START)).await.unwrap(), Enqueued::Existing(reopened.id()));
+    assert!(store.claim("n", LEASE, &[]).await.unwrap().is_none(), "never two of one pull request");
+    store.fail(&stopping.lease, Fail::Cancel, "x").await.unwrap();
+    assert_eq!(store.claim("n", LEASE, &[]).await.unwrap().unwrap().row.id, reopened.id());
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ pub async fn cmd_play(play: Play) -> Exit {
     if !status.is_success() {
         return Err(Failure::Failed(anyhow::anyhow!("the box refused: {text}")));
     }
-    report::line(&text);
+    report::line(&crate::stdx::text::visible(&text));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,6 +11,7 @@ use crate::app::runs::{DeliveryState, Observer, StepState, Timeline, TimelineRun
 use crate::cli::report::line;
 use crate::demo::ReviewComment;
 use crate::domain::{Finding, Millis};
+use crate::stdx::text::{visible, visible_line, visible_source};
 
 pub struct Show {
     silent: bool,
@@ -68,7 +69,7 @@ impl Show {
             let id = run.id.to_string();
             let after = self.seen.lock().map(|seen| seen.get(&id).copied().unwrap_or(0)).unwrap_or(0);
             for row in observer.progress(run.id, after).await? {
-                self.say(&format!("  {} {}", "…".dimmed(), row.text.dimmed()));
+                self.say(&format!("  {} {}", "…".dimmed(), visible_line(&row.text).dimmed()));
                 if let Ok(mut seen) = self.seen.lock() {
                     seen.insert(id.clone(), row.seq);
                 }
@@ -99,7 +100,7 @@ impl Show {
         let guid = delivery.guid.as_str().get(..8).unwrap_or_default();
         let took = took(delivery.received_at, delivery.settled_at);
         let replay = if delivery.replay_of.is_some() { ", a replay" } else { "" };
-        let reason = short(delivery.reason.as_deref().unwrap_or("waiting"));
+        let reason = visible_line(&short(delivery.reason.as_deref().unwrap_or("waiting")));
         self.say(&format!(
             "  {} {} {guid}{replay} {} {}",
             "delivery".cyan(),
@@ -151,19 +152,22 @@ impl Show {
     pub fn comment(&self, comment: &ReviewComment, findings: &[Finding]) {
         let code = comment.diff_hunk.lines().last().unwrap_or_default();
         let code = code.strip_prefix(['+', ' ', '-']).unwrap_or(code);
-        let place = format!("#{} {}:{}", comment.pull, comment.path, comment.original_line);
+        let code = visible_source(code);
+        let place = format!("#{} {}:{}", comment.pull, visible_line(&comment.path), comment.original_line);
         self.say(&format!("  {}", place.bold()));
         self.say(&format!("  {:>5} │ {code}", comment.original_line));
         match about(comment, findings) {
             Some(finding) => {
                 let head = format!("{} {} {}", finding.severity, finding.category, finding.rule);
-                self.say(&format!("        ╰ {}: {}", head.yellow(), finding.message));
+                self.say(&format!("        ╰ {}: {}", head.yellow(), visible_line(&finding.message)));
             }
-            None => self.say(&format!("        ╰ {}", comment.body.lines().next().unwrap_or_default())),
+            None => self.say(&format!("        ╰ {}", visible(comment.body.lines().next().unwrap_or_default()))),
         }
         if let Some(suggestion) = suggestion(&comment.body) {
             let text = if suggestion.is_empty() { "(delete)".to_owned() } else { suggestion };
-            text.lines().for_each(|line| self.say(&format!("        {} {}", "suggestion".green(), line.green())));
+            visible(&text)
+                .lines()
+                .for_each(|line| self.say(&format!("        {} {}", "suggestion".green(), line.green())));
         }
     }
 }

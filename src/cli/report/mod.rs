@@ -14,6 +14,7 @@ use super::args::{Format, Output};
 use super::{EXIT_FAILED, EXIT_FINDINGS, Exit};
 use crate::app::local::{self, Checked};
 use crate::domain::{Coverage, Finding, Outcome};
+use crate::stdx::text::{count as counted, visible, visible_line};
 
 /// Source lines by path, for the snippets.
 type Sources = BTreeMap<String, Arc<str>>;
@@ -55,7 +56,8 @@ fn coverage_line(coverage: &Coverage) -> String {
     }
     let mut text = format!("read {} of {} files", coverage.read, coverage.total);
     if !reasons.is_empty() {
-        let list: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} ({reason})")).collect();
+        let list: Vec<String> =
+            reasons.iter().map(|(reason, count)| format!("{count} ({})", visible_line(reason))).collect();
         text.push_str(&format!("; not read: {}", list.join(", ")));
     }
     text
@@ -64,17 +66,11 @@ fn coverage_line(coverage: &Coverage) -> String {
 fn outcome_line(findings: &[Finding], outcome: &Outcome) -> String {
     match outcome {
         Outcome::Clean => "clean".into(),
-        Outcome::CouldNotReview { reason } => format!("could not review: {reason}"),
+        Outcome::CouldNotReview { reason } => format!("could not review: {}", visible_line(reason)),
         Outcome::Findings { count } => {
             let by = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
             use crate::domain::Severity::{High, Low, Medium};
-            format!(
-                "{}: {} high, {} medium, {} low",
-                crate::stdx::text::count(*count, "finding"),
-                by(High),
-                by(Medium),
-                by(Low)
-            )
+            format!("{}: {} high, {} medium, {} low", counted(*count, "finding"), by(High), by(Medium), by(Low))
         }
     }
 }
@@ -87,10 +83,10 @@ pub fn line(text: &str) {
 
 pub fn error(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stderr(), "{} {text}", "error:".red().bold());
+    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "error:".red().bold(), visible(text));
 }
 
 pub fn hint(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stderr(), "{} {text}", "hint:".cyan().bold());
+    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "hint:".cyan().bold(), visible(text));
 }

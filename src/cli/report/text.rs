@@ -5,6 +5,7 @@ use owo_colors::OwoColorize;
 
 use super::{Sources, coverage_line, line, outcome_line};
 use crate::domain::{Coverage, Finding, Fix, Outcome, Severity, Span};
+use crate::stdx::text::{visible, visible_line, visible_source};
 
 pub fn print(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, sources: &Sources) {
     for finding in findings {
@@ -22,20 +23,21 @@ pub fn render(finding: &Finding, source: Option<&str>) -> String {
         Severity::Medium => Level::WARNING,
         Severity::Low => Level::NOTE,
     };
-    let category = finding.category.name();
+    // Names and code are a stranger's: they are shown, not obeyed.
+    let (path, source) = (visible_line(&finding.path), source.map(visible_source));
+    let (message, category) = (visible_line(&finding.message), finding.category.name());
     let id = format!("{category}/{}", finding.rule);
-    let title = level.with_name(Some(finding.severity.name())).primary_title(&finding.message).id(&id);
-    let Some(source) = source else {
-        let place = format!("{}:{}", finding.path, finding.span.start_line);
+    let title = level.with_name(Some(finding.severity.name())).primary_title(&message).id(&id);
+    let Some(source) = source.as_deref() else {
+        let place = format!("{path}:{}", finding.span.start_line);
         return Renderer::styled().render(&[Group::with_title(title).element(Level::NOTE.message(place))]);
     };
-    let why = match &finding.reference {
+    let why = visible(&match &finding.reference {
         Some(reference) => format!("{} ({reference})", finding.why),
         None => finding.why.clone(),
-    };
-    let snippet = Snippet::source(source)
-        .path(&finding.path)
-        .annotation(AnnotationKind::Primary.span(byte_range(source, finding.span)));
+    });
+    let snippet =
+        Snippet::source(source).path(&path).annotation(AnnotationKind::Primary.span(byte_range(source, finding.span)));
     let mut groups = vec![title.element(snippet).element(Level::NOTE.with_name(Some("why")).message(&why))];
     if let Some(fix) = &finding.fix {
         let (range, replacement) = patch(source, fix);
@@ -43,7 +45,7 @@ pub fn render(finding: &Finding, source: Option<&str>) -> String {
             Level::HELP
                 .with_name(Some("fix"))
                 .secondary_title("apply this change")
-                .element(Snippet::source(source).path(&finding.path).patch(Patch::new(range, replacement))),
+                .element(Snippet::source(source).path(&path).patch(Patch::new(range, replacement))),
         );
     }
     Renderer::styled().render(&groups)
@@ -83,7 +85,7 @@ fn patch(source: &str, fix: &Fix) -> (std::ops::Range<usize>, String) {
     if fix.replacement.is_empty() {
         return (start..(end + 1).min(source.len()), String::new());
     }
-    (start..end, fix.replacement.clone())
+    (start..end, visible_source(&fix.replacement))
 }
 
 #[cfg(test)]

@@ -94,6 +94,11 @@ impl World {
         self.serve().await;
     }
 
+    /// From here on GitHub's deliveries reach nobody.
+    pub fn mute_webhooks(&mut self) {
+        self.github.set_webhook_url("http://127.0.0.1:1/webhook");
+    }
+
     pub fn people(&self) -> People {
         self.github.people()
     }

@@ -313,6 +313,19 @@ async fn a_change_larger_than_the_budget_says_where_it_stopped() {
 }
 
 #[tokio::test]
+async fn a_change_of_more_lines_than_may_be_held_says_where_it_stopped() {
+    let dir = TempDir::new().unwrap();
+    git(dir.path(), &["init", "-q", "-b", "main"]);
+    let base = commit(dir.path(), &[]);
+    let head = commit(dir.path(), &[("a", &"\n".repeat(100)), ("b", &"\n".repeat(100)), ("c", &"\n".repeat(50))]);
+    let limits = Limits { diff_lines: 150, ..Limits::default() };
+    let change = local::change_limited(dir.path(), Some(base.as_str()), Some(head.as_str()), limits).await.unwrap();
+    let diff = change.diff().await.unwrap();
+    assert_eq!((lines(file(&diff, "a")).len(), lines(file(&diff, "c")).len()), (100, 50));
+    assert_eq!(not_read(&diff, "b"), "the change has more than 150 changed lines");
+}
+
+#[tokio::test]
 async fn attributes_of_the_head_mark_what_is_generated() {
     let dir = TempDir::new().unwrap();
     git(dir.path(), &["init", "-q", "-b", "main"]);

@@ -48,8 +48,9 @@ CREATE TABLE job (
     CHECK ((state IN ('completed', 'discarded', 'cancelled')) = (finished_at IS NOT NULL))
 ) STRICT;
 
--- Uniqueness while unfinished.
-CREATE UNIQUE INDEX job_unique ON job (unique_key) WHERE state IN ('available', 'scheduled', 'running', 'retryable');
+-- Uniqueness while unfinished; a job that was told to stop does not stand in for one that is asked for now.
+CREATE UNIQUE INDEX job_unique ON job (unique_key)
+    WHERE state IN ('available', 'scheduled', 'running', 'retryable') AND cancel_requested_at IS NULL;
 -- Never two running jobs of one group.
 CREATE UNIQUE INDEX job_group ON job (group_key) WHERE state = 'running' AND group_key IS NOT NULL;
 CREATE UNIQUE INDEX job_lease ON job (lease_token) WHERE lease_token IS NOT NULL;
