@@ -313,8 +313,8 @@ impl<'t> Flow<'t> {
                 return Value::Constant(None);
             }
             question.names.push(whole.clone());
-            let given = self.assigned(&root, &root, &name, true, question).0.map(|(value, _)| value);
-            let changed = self.assigned(&root, &root, &whole, false, question).0.map(|(value, _)| value);
+            let given = self.assigned(node, &root, &name, true, question).0.map(|(value, _)| value);
+            let changed = self.assigned(node, &root, &whole, false, question).0.map(|(value, _)| value);
             question.names.pop();
             return match (given, changed) {
                 (Some(a), Some(b)) => either(a, b),
@@ -642,6 +642,13 @@ mod tests {
         let go = "package a\nfunc f(x string) { var b strings.Builder; b.WriteString(\"a\"); sink(b.String()) }";
         check(Language::Go, go, constant("\"a\""));
         check(Language::Python, "def f(x):\n    c = {'a': 'b'}.get(x, 'd')\n    sink(c)\n", constant("b"));
+    }
+
+    #[test]
+    fn a_field_of_this_object_is_what_its_class_gives_it() {
+        let class = |init: &str| format!("class A:\n    t = 'a'\n{init}    def f(self):\n        sink('b' + self.t)\n");
+        check(Language::Python, &class(""), constant("ba"));
+        check(Language::Python, &class("    def g(self, x):\n        self.t = x\n"), built("b{}"));
     }
 
     #[test]
