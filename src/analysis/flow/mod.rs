@@ -422,7 +422,12 @@ impl<'t> Flow<'t> {
         let value = self.resolve(node, &name, question);
         question.names.pop();
         match value {
-            Value::Opaque if question.safe_names.is_some_and(|safe| safe.is_match(&name)) => Value::Constant(None),
+            Value::Opaque
+                if question.safe_names.is_some_and(|safe| safe.is_match(&name))
+                    && !self.is_from_request(node, question) =>
+            {
+                Value::Constant(None)
+            }
             value => value,
         }
     }
