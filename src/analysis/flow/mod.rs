@@ -9,6 +9,7 @@ mod fold;
 mod reach;
 mod request;
 mod syntax;
+mod value;
 
 use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
@@ -19,6 +20,7 @@ use self::syntax::{
     CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, callee, checked_against_a_list, inline_names, is_function,
     is_request, only_numbers, parameter,
 };
+use self::value::{Value, combine, either, is_constant_text, is_text};
 use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
 
@@ -26,17 +28,6 @@ use super::rule::Compiled;
 const MAX_HOPS: usize = 24;
 /// Nodes looked at for one question; a question that costs more counts as unknown.
 const MAX_STEPS: usize = 20_000;
-
-/// What is known about an expression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
-    /// Written in the source, or made harmless. Text when it is a string.
-    Constant(Option<String>),
-    /// A string put together from at least one part that is not constant; holds the literal parts.
-    Built(String),
-    /// Anything.
-    Opaque,
-}
 
 pub(super) struct Flow<'t> {
     tree: &'t Tree,
@@ -460,7 +451,12 @@ impl<'t> Flow<'t> {
         let value = self.resolve(node, &name, question);
         question.names.pop();
         match value {
-            Value::Opaque if question.safe_names.is_some_and(|safe| safe.is_match(&name)) => Value::Constant(None),
+            Value::Opaque
+                if question.safe_names.is_some_and(|safe| safe.is_match(&name))
+                    && !self.is_from_request(node, question) =>
+            {
+                Value::Constant(None)
+            }
             value => value,
         }
     }
@@ -514,41 +510,6 @@ impl<'t> Flow<'t> {
 /// A mention of a name.
 fn place(node: &TreeNode<'_>) -> String {
     format!("{}@{}", node.text(), node.range().start)
-}
-
-/// A string made of both, or a collection of both.
-fn combine(left: Value, right: Value) -> Value {
-    use Value::{Built, Constant, Opaque};
-    match (left, right) {
-        (Constant(None), Constant(None)) => Constant(None),
-        (Constant(a), Constant(b)) => Constant(Some(a.unwrap_or_default() + &b.unwrap_or_default())),
-        (Constant(Some(a)), Opaque) => Built(a + "{}"),
-        (Opaque, Constant(Some(b))) => Built("{}".to_owned() + &b),
-        (Built(a), Built(b)) => Built(a + &b),
-        (Built(a), Constant(b)) => Built(a + &b.unwrap_or_default()),
-        (Constant(a), Built(b)) => Built(a.unwrap_or_default() + &b),
-        (Built(a), Opaque) => Built(a + "{}"),
-        (Opaque, Built(b)) => Built("{}".to_owned() + &b),
-        (Opaque | Constant(None), Opaque) | (Opaque, Constant(None)) => Opaque,
-    }
-}
-
-/// One of both; the more dangerous one counts.
-fn either(left: Value, right: Value) -> Value {
-    use Value::{Built, Constant, Opaque};
-    match (left, right) {
-        (Built(a), _) | (_, Built(a)) => Built(a),
-        (Opaque, _) | (_, Opaque) => Opaque,
-        (Constant(a), Constant(b)) => Constant(a.or(b)),
-    }
-}
-
-fn is_text(value: &Value) -> bool {
-    matches!(value, Value::Constant(Some(_)) | Value::Built(_))
-}
-
-fn is_constant_text(value: &Value) -> bool {
-    matches!(value, Value::Constant(Some(_)))
 }
 
 #[cfg(test)]

@@ -252,9 +252,12 @@ impl<'t> Flow<'t> {
                     let fits = if clause.field("guard").is_some() {
                         None
                     } else {
-                        patterns.iter().map(|p| self.fits(p, subject.as_ref(), question)).fold(Some(false), |a, b| {
-                            if a == Some(true) || b == Some(true) { Some(true) } else { a.and(b) }
-                        })
+                        let each: Vec<_> = patterns.iter().map(|p| self.fits(p, subject.as_ref(), question)).collect();
+                        if each.contains(&Some(true)) {
+                            Some(true)
+                        } else {
+                            each.iter().all(Option::is_some).then_some(false)
+                        }
                     };
                     ways.bodies.push((body, !ways.exhaustive && fits != Some(false)));
                     ways.exhaustive |= fits == Some(true);
