@@ -1,8 +1,8 @@
 //! Whether a value is what a stranger sent: parts of an HTTP request, and the local names that hold them.
 
 use super::syntax::{
-    HARMLESS_CALL, LOOKUP, MODULE, NUMERIC_TYPE, PASSES_ON, REQUEST_PARAMETER, callee, checked_against_a_list, is_function,
-    is_request, parameter,
+    HARMLESS_CALL, LOOKUP, MODULE, NUMERIC_TYPE, PASSES_ON, REQUEST_PARAMETER, callee, checked_against_a_list,
+    is_function, is_request, parameter,
 };
 use super::{Flow, MAX_HOPS, MAX_STEPS, Question, place};
 use crate::analysis::engine::TreeNode;
@@ -51,8 +51,13 @@ impl<'t> Flow<'t> {
             {
                 return self.is_from_request(&element, question);
             }
-            "attribute" | "member_expression" | "selector_expression" | "subscript" | "subscript_expression"
-            | "index_expression" | "field_access"
+            "attribute"
+            | "member_expression"
+            | "selector_expression"
+            | "subscript"
+            | "subscript_expression"
+            | "index_expression"
+            | "field_access"
                 if is_request(node) =>
             {
                 return true;
