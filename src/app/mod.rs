@@ -12,6 +12,7 @@ pub mod runs;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,7 @@ use crate::analysis::Engine;
 use crate::github::{AppInfo, Github};
 use crate::publish::Publisher;
 use crate::queue::Queue;
-use crate::store::Store;
+use crate::store::{Pruned, Store};
 use crate::workspace::Mirrors;
 
 pub use error::Error;
@@ -39,6 +40,8 @@ pub struct App {
     publisher: Arc<Publisher>,
     mirrors: Arc<Mirrors>,
     engine: Arc<Engine>,
+    /// How long ended runs and settled deliveries are kept.
+    retention: Duration,
     /// When a write last worked, for `ready`.
     written: Arc<tokio::sync::Mutex<Option<tokio::time::Instant>>>,
 }
@@ -47,15 +50,36 @@ impl App {
     /// Works the queue until told to stop; what is running then gets a moment to finish and is otherwise left for the next start.
     pub async fn work(&self, shutdown: CancellationToken) {
         let app = self.clone();
-        self.queue
-            .run(
-                move |leased| {
-                    let app = app.clone();
-                    async move { app.handle(leased).await }
-                },
-                shutdown,
-            )
-            .await;
+        let jobs = self.queue.run(
+            move |leased| {
+                let app = app.clone();
+                async move { app.handle(leased).await }
+            },
+            shutdown.clone(),
+        );
+        tokio::join!(jobs, self.tidy_up(shutdown));
+    }
+
+    /// Lets rows go that ended longer ago than they are kept: at start, then every hour.
+    async fn tidy_up(&self, shutdown: CancellationToken) {
+        let kept = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
+        let mut hours = tokio::time::interval(Duration::from_secs(60 * 60));
+        loop {
+            tokio::select! {
+                _ = hours.tick() => {}
+                () = shutdown.cancelled() => return,
+            }
+            match self.store.prune(self.store.clock().now().saturating_sub(kept)).await {
+                Ok(gone) if gone == Pruned::default() => {}
+                Ok(gone) => tracing::info!(
+                    deliveries = gone.deliveries,
+                    jobs = gone.jobs,
+                    runs = gone.runs,
+                    "old rows were removed"
+                ),
+                Err(error) => tracing::warn!("old rows could not be removed: {error}"),
+            }
+        }
     }
 
     /// The rows, for the webhook door.

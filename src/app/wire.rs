@@ -34,6 +34,7 @@ impl App {
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
             mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),
             identity: Arc::default(),
+            retention: config.tuning.retention,
             written: Arc::default(),
             queue: Arc::new(queue),
             store,

@@ -35,6 +35,8 @@ pub struct Tuning {
     pub write_pace: Duration,
     /// How long after an unanswered write GitHub is asked whether it took effect.
     pub settle: Duration,
+    /// How long ended runs and settled deliveries are kept.
+    pub retention: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -69,6 +71,7 @@ struct FileWire {
     workers: Option<usize>,
     write_pace_ms: Option<u64>,
     settle_ms: Option<u64>,
+    retention_days: Option<u64>,
 }
 
 impl ServerConfig {
@@ -130,6 +133,7 @@ impl ServerConfig {
                 workers: parsed(env, "OCTOSWARM_WORKERS")?.or(file.workers).unwrap_or(4).clamp(1, 256),
                 write_pace: millis("OCTOSWARM_WRITE_PACE_MS", file.write_pace_ms, 1_000)?,
                 settle: millis("OCTOSWARM_SETTLE_MS", file.settle_ms, 10_000)?,
+                retention: days(parsed(env, "OCTOSWARM_RETENTION_DAYS")?.or(file.retention_days).unwrap_or(30)),
             },
         })
     }
@@ -223,6 +227,10 @@ where
     T::Err: std::fmt::Display,
 {
     env(name).map(|text| text.parse().map_err(|e: T::Err| invalid(name, format!("`{text}`: {e}")))).transpose()
+}
+
+fn days(count: u64) -> Duration {
+    Duration::from_secs(count.min(36_500) * 24 * 60 * 60)
 }
 
 /// Credentials travel to this address, so it is https, or http on this machine only.

@@ -429,3 +429,19 @@ async fn whoever_asks_all_the_time_whether_we_are_ready_does_not_keep_the_disk_b
     assert!(writes.len() <= 2, "one write serves a second: {writes:?}");
     world.end().await;
 }
+
+#[tokio::test]
+async fn what_ended_longer_ago_than_it_is_kept_is_removed_and_nothing_is_said_again() {
+    let mut world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    world.crash().await;
+    world.restart_keeping(Duration::ZERO).await;
+    let observer = Observer::open(world.state_dir()).await.unwrap();
+    while !observer.runs(10).await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let run = world.check(number).id;
+    world.people().rerequest_check("ada", REPO, run).await.unwrap();
+    world.settle().await;
+    reviewed_once(world, number).await;
+}

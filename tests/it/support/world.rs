@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub const REPO: &str = "octo/calc";
+const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const SECRET: &str = "a secret for one test";
 
 /// Line 5 is flagged as critical, line 9 as a small improvement with a fix; the rest is clean.
@@ -50,7 +51,7 @@ impl World {
         let github = GitHubBox::start(Options::new(AppManifest::parse(manifest).unwrap(), SECRET)).await.unwrap();
         let state = tempfile::tempdir().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let app = App::new(&config(&github, &state)).await.unwrap();
+        let app = App::new(&config(&github, &state, MONTH)).await.unwrap();
         let mut world = Self { github, app, state, address, running: None, ended: false };
         world.serve().await;
         let people = world.people();
@@ -86,10 +87,15 @@ impl World {
 
     /// Another life begins on the same state and port.
     pub async fn restart(&mut self) {
+        self.restart_keeping(MONTH).await;
+    }
+
+    /// The same with another retention.
+    pub async fn restart_keeping(&mut self, retention: Duration) {
         // The former life's lock goes with its last clone of the store.
-        let config = config(&self.github, &self.state);
+        let config = config(&self.github, &self.state, retention);
         let placeholder = tempfile::tempdir().unwrap();
-        self.app = App::new(&self::config(&self.github, &placeholder)).await.unwrap();
+        self.app = App::new(&self::config(&self.github, &placeholder, retention)).await.unwrap();
         self.app = App::new(&config).await.unwrap();
         self.serve().await;
     }
@@ -244,7 +250,7 @@ impl Drop for World {
     }
 }
 
-fn config(github: &GitHubBox, state: &tempfile::TempDir) -> ServerConfig {
+fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) -> ServerConfig {
     ServerConfig {
         app_id: github.app_id(),
         private_key: Secret::new(github.private_key_pem()),
@@ -254,6 +260,6 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir) -> ServerConfig {
         web_url: github.web_url(),
         state: state.path().to_owned(),
         log: LogFormat::Text,
-        tuning: Tuning { workers: 4, write_pace: Duration::ZERO, settle: Duration::from_millis(50) },
+        tuning: Tuning { workers: 4, write_pace: Duration::ZERO, settle: Duration::from_millis(50), retention },
     }
 }
