@@ -65,7 +65,7 @@ async fn a_tree_bomb_is_counted_and_left() {
     let started = Instant::now();
     let diff = change.diff().await.unwrap();
     let error = change.new_paths().await.unwrap_err();
-    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert!(matches!(error, Error::TooLarge { .. }), "{error:?}");
     assert_eq!(
         not_read(&diff, "(the rest of the change)"),
@@ -151,7 +151,7 @@ async fn a_blob_bomb_is_measured_and_not_opened() {
     let started = Instant::now();
     let diff = change.diff().await.unwrap();
     let side = change.new_side("bomb.rs").await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert_eq!(reason(side), "larger than 1 MiB");
     assert_eq!(not_read(&diff, "bomb.rs"), "larger than 1 MiB");
     assert_eq!(lines(file(&diff, "fine.rs")), ["+fine"]);
