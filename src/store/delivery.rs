@@ -237,7 +237,8 @@ async fn revive(conn: &mut SqliteConnection, new: &NewDelivery, state: &str, now
 
 async fn insert_job(conn: &mut SqliteConnection, guid: &DeliveryId, now: Millis) -> Result<(), Error> {
     let job = Job::Delivery { guid: guid.clone() };
-    let new = NewJob { cause: Some(guid.clone()), ..NewJob::at(now) };
+    // Before waiting reviews: a delivery takes milliseconds and may say that one of them is no longer wanted.
+    let new = NewJob { cause: Some(guid.clone()), priority: -10, ..NewJob::at(now) };
     job::insert(conn, &job, &new, now).await?;
     Ok(())
 }
