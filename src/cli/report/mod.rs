@@ -48,16 +48,25 @@ fn document(checked: &Checked) -> serde_json::Value {
     })
 }
 
-/// `12 files read; not read: 2 (binary), 1 (no rules for .css)`.
+/// More reasons than this fill the screen; the rest is counted.
+const REASONS: usize = 8;
+
+/// `12 files read; not read: 2 (binary), 1 (no rules for .css)`, most frequent reasons first.
 fn coverage_line(coverage: &Coverage) -> String {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for skipped in &coverage.not_read {
         *reasons.entry(&skipped.reason).or_default() += 1;
     }
     let mut text = format!("read {} of {} files", coverage.read, coverage.total);
-    if !reasons.is_empty() {
-        let list: Vec<String> =
-            reasons.iter().map(|(reason, count)| format!("{count} ({})", visible_line(reason))).collect();
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let rest = reasons.split_off(reasons.len().min(REASONS));
+    let mut list: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} ({reason})")).collect();
+    if !rest.is_empty() {
+        let files: usize = rest.iter().map(|(_, count)| count).sum();
+        list.push(format!("{files} for {} other reasons (`--format json` names each file)", rest.len()));
+    }
+    if !list.is_empty() {
         text.push_str(&format!("; not read: {}", list.join(", ")));
     }
     text
