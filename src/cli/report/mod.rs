@@ -61,7 +61,8 @@ fn coverage_line(coverage: &Coverage) -> String {
     let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let rest = reasons.split_off(reasons.len().min(REASONS));
-    let mut list: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} ({reason})")).collect();
+    let shown = |(reason, count): &(&str, usize)| format!("{count} ({})", visible_line(reason));
+    let mut list: Vec<String> = reasons.iter().map(shown).collect();
     if !rest.is_empty() {
         let files: usize = rest.iter().map(|(_, count)| count).sum();
         list.push(format!("{files} for {} other reasons (`--format json` names each file)", rest.len()));
