@@ -29,8 +29,9 @@ pub enum Verb {
     Serve(Serve),
 }
 
-/// Secrets come from files or the environment, never from here: see `docs/configuration.md`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "The App's id, key and webhook secret come from the file or the environment, never from here: \
+                        see docs/configuration.md.")]
 pub struct Serve {
     /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
     #[arg(long, value_name = "FILE")]
@@ -91,8 +92,10 @@ pub enum Play {
     },
 }
 
-/// Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not review.
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not review."
+)]
 pub struct Review {
     /// Repository, or a folder in it that the review is limited to
     #[arg(default_value = ".")]
@@ -107,8 +110,10 @@ pub struct Review {
     pub output: Output,
 }
 
-/// Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not scan.
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not scan."
+)]
 pub struct Scan {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]

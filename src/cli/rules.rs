@@ -9,7 +9,7 @@ pub fn cmd_rules(args: &args::Rules) -> Exit {
     let rules = local::rules()?;
     match &args.id {
         None => rules.iter().for_each(|rule| {
-            report::line(&format!("{:12} {:7} {:38} {}", rule.category, rule.severity, rule.id, rule.message));
+            report::line(&format!("{:13} {:7} {:38} {}", rule.category, rule.severity, rule.id, rule.message));
         }),
         Some(id) => match rules.iter().find(|rule| rule.id.0 == *id) {
             Some(rule) => explain(rule),
@@ -29,7 +29,8 @@ fn explain(rule: &RuleInfo) {
         report::line(&format!("\nReference: {reference}"));
     }
     let languages: Vec<&str> = rule.languages.iter().map(|language| language.name()).collect();
-    report::line(&format!("Languages: {}", languages.join(", ")));
+    let languages = if languages.is_empty() { "any text".to_owned() } else { languages.join(", ") };
+    report::line(&format!("Languages: {languages}"));
 }
 
 /// The id that shares most of its words with what was typed.

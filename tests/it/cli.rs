@@ -155,6 +155,14 @@ fn the_text_shows_the_line_and_the_fix() {
 }
 
 #[test]
+fn the_help_tells_the_exit_codes() {
+    let dir = tempfile::tempdir().unwrap();
+    for verb in ["review", "scan"] {
+        assert!(stdout(&octoswarm(dir.path(), &[verb, "--help"])).contains("Exit code: 0 clean"), "{verb}");
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_the_output_quietly() {
     let dir = tempfile::tempdir().unwrap();
     let many: String = (0..3000).map(|n| format!("def f{n}(x):\n    return eval(x)\n\n\n")).collect();

@@ -57,7 +57,7 @@ fn coverage_line(coverage: &Coverage) -> String {
     for skipped in &coverage.not_read {
         *reasons.entry(&skipped.reason).or_default() += 1;
     }
-    let mut text = format!("read {} of {} files", coverage.read, coverage.total);
+    let mut text = format!("read {} of {}", coverage.read, counted(coverage.total, "file"));
     let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let rest = reasons.split_off(reasons.len().min(REASONS));
