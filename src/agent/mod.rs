@@ -12,20 +12,21 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
-use crate::artifact::ReviewFacts;
-use crate::workspace::{self, Change};
+use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, IssueAnalysis};
+use crate::artifact::{Content, ContributeFacts, ReviewFacts};
+use crate::domain::Clock;
+use crate::workspace::{self, Change, Tree};
 
 pub use pack::{Pack, ReadFile};
 pub use registry::find;
-pub use review::MasterInput;
 
 /// Who does a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Decides which changed files are read, and says why the others are not.
     Manager,
@@ -36,6 +37,16 @@ pub enum Role {
     Critical,
     /// Merges the four reviewers, ranks, proves every fix.
     Master,
+    /// Decides whether an issue may be worked on.
+    Scout,
+    /// What the issue asks for, and how it could be done.
+    Analyst,
+    /// Where in the repository.
+    Explorer,
+    /// Makes the change, as diffs.
+    Coder,
+    /// Writes the pull request.
+    Pr,
 }
 
 impl Role {
@@ -47,6 +58,29 @@ impl Role {
             Self::Improvement => "improvement",
             Self::Critical => "critical",
             Self::Master => "master",
+            Self::Scout => "scout",
+            Self::Analyst => "analyst",
+            Self::Explorer => "explorer",
+            Self::Coder => "coder",
+            Self::Pr => "pr",
+        }
+    }
+
+    /// The name of its document in a run's folder, for those that leave one. The pr agent's is written when there is a
+    /// pull request to tell of.
+    pub fn file(self) -> Option<&'static str> {
+        match self {
+            Self::Scout => Some(CurrentIssue::FILE),
+            Self::Analyst => Some(IssueAnalysis::FILE),
+            Self::Explorer => Some(CodebaseMap::FILE),
+            Self::Coder => Some(CodeChanges::FILE),
+            Self::Manager
+            | Self::Documentation
+            | Self::Debt
+            | Self::Improvement
+            | Self::Critical
+            | Self::Master
+            | Self::Pr => None,
         }
     }
 }
@@ -54,21 +88,76 @@ impl Role {
 /// All that a role may touch.
 #[derive(Clone)]
 pub struct Context {
+    pub engine: Arc<Engine>,
+    pub cancel: CancellationToken,
+    pub clock: Clock,
+    pub scene: Scene,
+}
+
+/// What the work is about.
+#[derive(Clone)]
+pub enum Scene {
+    Review(Reviewing),
+    Contribute(Contributing),
+}
+
+#[derive(Clone)]
+pub struct Reviewing {
     /// The two sides, read from the object database.
     pub change: Change,
-    pub engine: Arc<Engine>,
     pub facts: Arc<ReviewFacts>,
     /// The changed files, read and scanned once for all roles.
     pub pack: Arc<Pack>,
-    pub cancel: CancellationToken,
+}
+
+#[derive(Clone)]
+pub struct Contributing {
+    /// The repository as it is at the commit that the work is based on.
+    pub tree: Tree,
+    pub facts: Arc<ContributeFacts>,
+}
+
+impl Context {
+    /// # Errors
+    /// The role reviews, and this is no review.
+    pub fn reviewing(&self) -> Result<&Reviewing, Error> {
+        match &self.scene {
+            Scene::Review(scene) => Ok(scene),
+            Scene::Contribute(_) => Err(Error::Scene("a review")),
+        }
+    }
+
+    /// # Errors
+    /// The role contributes, and this is no contribution.
+    pub fn contributing(&self) -> Result<&Contributing, Error> {
+        match &self.scene {
+            Scene::Contribute(scene) => Ok(scene),
+            Scene::Review(_) => Err(Error::Scene("a contribution")),
+        }
+    }
+
+    /// The trees that the work depends on, for step keys.
+    pub fn trees(&self) -> [&str; 2] {
+        match &self.scene {
+            // A work tree has no commit of its own, but it has a tree.
+            Scene::Review(scene) => [scene.facts.base.as_str(), scene.change.tree.as_str()],
+            Scene::Contribute(scene) => [scene.facts.base.as_str(), scene.tree.id().as_str()],
+        }
+    }
+
+    /// ISO 8601 with seconds, UTC, for documents.
+    pub fn timestamp(&self) -> String {
+        crate::stdx::text::iso8601(self.clock.now())
+    }
 }
 
 /// One role. Typed where it is written, erased once by the registry.
 pub trait Agent: Send + Sync + 'static {
     /// Part of every step key: raise it when the same input may give another output.
     const VERSION: &'static str;
+    /// An object with the flow's `facts` and, under the name of its role, the output of each step that this one needs.
     type Input: DeserializeOwned + Send;
-    type Output: Serialize + Send;
+    type Output: Serialize + DeserializeOwned + Send;
 
     fn role(&self) -> Role;
 
@@ -77,6 +166,11 @@ pub trait Agent: Send + Sync + 'static {
     /// What is wrong with an output; nothing when it may be used.
     fn faults(&self, _cx: &Context, _output: &Self::Output) -> Vec<String> {
         Vec::new()
+    }
+
+    /// One line for whoever watches.
+    fn line(&self, _output: &Self::Output) -> Option<String> {
+        None
     }
 }
 
@@ -89,6 +183,8 @@ pub trait DynAgent: Send + Sync {
         cx: &'a Context,
         input: serde_json::Value,
     ) -> BoxFuture<'a, Result<serde_json::Value, Error>>;
+    /// One line about an output, for whoever watches.
+    fn line(&self, output: &serde_json::Value) -> Option<String>;
 }
 
 impl<A: Agent> DynAgent for A {
@@ -119,6 +215,10 @@ impl<A: Agent> DynAgent for A {
             serde_json::to_value(output).map_err(|source| Error::Input { role: role.name(), source })
         })
     }
+
+    fn line(&self, output: &serde_json::Value) -> Option<String> {
+        Agent::line(self, &A::Output::deserialize(output).ok()?)
+    }
 }
 
 /// Why a step gave no output.
@@ -134,6 +234,8 @@ pub enum Error {
     Setting(String),
     #[error("the scanner stopped unexpectedly on `{path}`")]
     Scanner { path: String },
+    #[error("the agent was called outside {0}")]
+    Scene(&'static str),
     #[error("cancelled")]
     Cancelled,
 }

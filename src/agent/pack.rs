@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
-use super::{Context, Error};
+use super::{Context, Error, Reviewing};
 use crate::analysis::{self, Engine, Scan};
 use crate::artifact::FilePlan;
 use crate::domain::{FileDiff, Finding, RuleId};
@@ -62,18 +62,19 @@ async fn read_all(cx: &Context, plan: &FilePlan) -> Result<BTreeMap<String, Read
 }
 
 async fn read_one(cx: &Context, path: &str, old_path: Option<&str>) -> Result<ReadFile, Error> {
+    let Reviewing { change, facts, .. } = cx.reviewing()?;
     if cx.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
     let nothing = |not_read, absent| ReadFile { text: None, not_read, absent, all: Vec::new(), fresh: Vec::new() };
-    let text: Arc<str> = match cx.change.new_side(path).await? {
+    let text: Arc<str> = match change.new_side(path).await? {
         Side::Text(text) => text.into(),
         Side::Absent => return Ok(nothing(None, true)),
         Side::NotRead(reason) => return Ok(nothing(Some(reason), false)),
     };
     let mut scan = scan(&cx.engine, path, &text).await?;
     if is_markdown(path) {
-        match cx.change.new_paths().await {
+        match change.new_paths().await {
             Ok(paths) => {
                 let links = analysis::links::broken_links(path, &text, &|target| paths.contains(target));
                 scan.findings.extend(links);
@@ -85,8 +86,8 @@ async fn read_one(cx: &Context, path: &str, old_path: Option<&str>) -> Result<Re
             Err(error) => return Err(error.into()),
         }
     }
-    scan.findings.retain(|finding| !cx.facts.settings.disable.contains(&finding.rule.0));
-    let Some(diff) = cx.facts.files.iter().find(|file| file.path == path) else {
+    scan.findings.retain(|finding| !facts.settings.disable.contains(&finding.rule.0));
+    let Some(diff) = facts.files.iter().find(|file| file.path == path) else {
         return Ok(ReadFile {
             text: Some(text),
             not_read: scan.not_read,
@@ -120,7 +121,7 @@ type Look = (RuleId, String);
 
 /// How often each look stood on the old side. The old text is scanned under the new path, so that a rename brings nothing new.
 async fn old_findings(cx: &Context, path: &str, old_path: &str) -> Result<HashMap<Look, usize>, Error> {
-    let Side::Text(text) = cx.change.old_side(old_path).await? else { return Ok(HashMap::new()) };
+    let Side::Text(text) = cx.reviewing()?.change.old_side(old_path).await? else { return Ok(HashMap::new()) };
     let text: Arc<str> = text.into();
     let mut counts = HashMap::new();
     for finding in scan(&cx.engine, path, &text).await?.findings {

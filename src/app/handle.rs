@@ -25,6 +25,7 @@ impl App {
         let done = match &leased.job {
             Job::Delivery { guid } => self.delivery(guid).await,
             Job::Review(target) => self.review(target, &leased).await,
+            Job::Command(_) | Job::Fix(_) | Job::Contribute(_) => Err(Error::Overtaken("not yet".into())),
         };
         done.map_err(|error| {
             let class = self.class(&error, &leased);
@@ -86,6 +87,9 @@ impl App {
             }
             Event::Rerequested { installation, repository, repo, .. } => {
                 (self.github.repo(*installation, *repository, repo.clone()), None)
+            }
+            Event::Issue(_) | Event::Comment(_) | Event::Installation(_) => {
+                return Ok((DeliveryState::Ignored, "not yet".into()));
             }
         };
         let configured = self.configuration(&repo, default_branch.map(String::as_str)).await?;
@@ -185,6 +189,7 @@ fn number(event: &Event) -> PullNumber {
     match event {
         Event::Pull(pull) => pull.number,
         Event::Rerequested { pull, .. } => *pull,
+        Event::Issue(_) | Event::Comment(_) | Event::Installation(_) => PullNumber(0),
     }
 }
 
@@ -192,6 +197,9 @@ fn sender(event: &Event) -> &Sender {
     match event {
         Event::Pull(pull) => &pull.sender,
         Event::Rerequested { sender, .. } => sender,
+        Event::Issue(issue) => &issue.sender,
+        Event::Comment(comment) => &comment.sender,
+        Event::Installation(installation) => &installation.sender,
     }
 }
 

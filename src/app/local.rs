@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, review};
+use crate::agent::{Context, Scene};
 use crate::analysis::{self, Engine};
 use crate::artifact::ReviewReport;
 use crate::artifact::facts::ReviewSettings;
-use crate::domain::{Coverage, Finding, NotRead, Outcome};
+use crate::domain::{Clock, Coverage, Finding, NotRead, Outcome};
 use crate::pipeline::{self, Journal};
 use crate::workspace::{Found, Limits, Side};
 use crate::{publish, workspace};
@@ -39,18 +40,12 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>) -> Resu
     let change = workspace::local::change(path, base, head).await?;
     let (base, head) = (change.base.to_string(), change.head.to_string());
     let name = path.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy().into_owned());
-    let cx = review::context(
-        &engine,
-        change,
-        format!("local/{name}"),
-        Vec::new(),
-        ReviewSettings::default(),
-        CancellationToken::new(),
-    )
-    .await?;
+    let scene = review::scene(change, format!("local/{name}"), Vec::new(), ReviewSettings::default()).await?;
+    let pack = Arc::clone(&scene.pack);
+    let cx = Context { engine, cancel: CancellationToken::new(), clock: Clock::system(), scene: Scene::Review(scene) };
     let report = pipeline::review::run(&cx, &Journal::Unkept).await?;
     let ReviewReport { findings, coverage, outcome, .. } = report;
-    let sources = findings.iter().filter_map(|f| Some((f.path.clone(), cx.pack.text(&f.path)?))).collect();
+    let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
     Ok(Checked { base: Some(base), head: Some(head), findings, coverage, outcome, sources })
 }
 

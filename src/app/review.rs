@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::handle::place;
 use super::{App, Error};
-use crate::agent::{Context, Pack};
+use crate::agent::{Context, Pack, Reviewing, Scene};
 use crate::artifact::facts::ReviewSettings;
-use crate::artifact::{ReviewFacts, ReviewIntent, ReviewReport};
+use crate::artifact::{ReviewFacts, ReviewIntent, ReviewReport, Shelf};
 use crate::config::RepoConfig;
 use crate::domain::{Class, Coverage, Job, Outcome, ReviewTarget, RunId};
 use crate::github;
@@ -18,6 +18,17 @@ use crate::store::{Beat, NewRun, RunState};
 use crate::workspace::{Change, Remote};
 
 impl App {
+    /// Where a run's steps are kept: rows, and documents in the run's folder.
+    pub(super) fn journal(&self, run: RunId) -> Journal {
+        let folder = self.store.path().with_file_name("runs").join(run.to_string());
+        Journal::Kept { store: self.store.clone(), run, shelf: Shelf::new(folder) }
+    }
+
+    /// All that the agents of a flow may touch.
+    pub(super) fn context(&self, scene: Scene, cancel: &CancellationToken) -> Context {
+        Context { engine: Arc::clone(&self.engine), cancel: cancel.clone(), clock: self.store.clock().clone(), scene }
+    }
+
     pub(super) async fn review(&self, target: &ReviewTarget, leased: &Leased) -> Result<(), Error> {
         let repo = self.github.repo(target.installation, target.repository, target.repo.clone());
         let run = self
@@ -109,7 +120,7 @@ impl App {
             return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
         }
         let (publisher, cancel) = (self.publisher.under(&leased.lease), &leased.cancel);
-        let journal = Journal::Kept { store: self.store.clone(), run };
+        let journal = self.journal(run);
         tracing::info!(run.id = %run, "reviewing {}", place(&target.repo, target));
         journal.say(&format!("reviewing {}", place(&target.repo, target))).await?;
         let identity = self.identity().await?;
@@ -123,14 +134,15 @@ impl App {
         journal.say("both sides fetched").await?;
         let settings = settings(&configured.config);
         let watched = watched.into_iter().map(|thread| thread.path).collect();
-        let cx = context(&self.engine, change, target.repo.to_string(), watched, settings, cancel.clone()).await?;
+        let scene = scene(change, target.repo.to_string(), watched, settings).await?;
+        let cx = self.context(Scene::Review(scene.clone()), cancel);
         let report = pipeline::review::run(&cx, &journal).await?;
 
         if cancel.is_cancelled() {
             return Err(Error::Overtaken("cancelled before anything was posted".into()));
         }
         let outcome = report.outcome.clone();
-        let intent = intent(target, &pull, run, &cx, report, &configured.config, configured.notice);
+        let intent = intent(target, &pull, run, &scene, report, &configured.config, configured.notice);
         let published = publisher.review(repo, identity, &intent).await?;
         publisher.conclude(repo, identity, &intent, check, &published).await?;
         journal.say(&published.summary()).await?;
@@ -193,7 +205,7 @@ fn intent(
     target: &ReviewTarget,
     pull: &github::Pull,
     run: RunId,
-    cx: &Context,
+    scene: &Reviewing,
     report: ReviewReport,
     config: &RepoConfig,
     notice: Option<String>,
@@ -201,8 +213,8 @@ fn intent(
     ReviewIntent {
         target: ReviewTarget { base_ref: pull.base_ref.clone(), ..target.clone() },
         run,
-        base: cx.facts.base.clone(),
-        files: cx.facts.files.clone(),
+        base: scene.facts.base.clone(),
+        files: scene.facts.files.clone(),
         report,
         notices: notice.into_iter().collect(),
         fail_on: config.fail_on.severity(),
@@ -214,15 +226,13 @@ fn settings(config: &RepoConfig) -> ReviewSettings {
     ReviewSettings { min_severity: config.min_severity, ignore: config.ignore.clone(), disable: config.disable.clone() }
 }
 
-/// Builds the context of a flow: diff, facts, an empty pack.
-pub(super) async fn context(
-    engine: &Arc<crate::analysis::Engine>,
+/// What a review is about: diff, facts, an empty pack.
+pub(super) async fn scene(
     change: Change,
     repo: String,
     watched: Vec<String>,
     settings: ReviewSettings,
-    cancel: CancellationToken,
-) -> Result<Context, Error> {
+) -> Result<Reviewing, Error> {
     let diff = change.diff().await?;
     let facts = ReviewFacts {
         repo,
@@ -233,5 +243,5 @@ pub(super) async fn context(
         watched,
         settings,
     };
-    Ok(Context { change, engine: Arc::clone(engine), facts: Arc::new(facts), pack: Arc::new(Pack::default()), cancel })
+    Ok(Reviewing { change, facts: Arc::new(facts), pack: Arc::new(Pack::default()) })
 }

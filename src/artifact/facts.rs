@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{FileDiff, NotRead, Severity, Sha};
+use crate::domain::{FileDiff, NotRead, Severity, Sha, Untrusted};
 
 /// Everything that a review starts from, beside the two trees themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,5 +34,92 @@ pub struct ReviewSettings {
 impl Default for ReviewSettings {
     fn default() -> Self {
         Self { min_severity: Severity::Low, ignore: Vec::new(), disable: Vec::new() }
+    }
+}
+
+/// Everything that a contribution starts from, beside the tree itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContributeFacts {
+    pub repository: RepositoryFacts,
+    /// The commit that the work is based on.
+    pub base: Sha,
+    pub issue: IssueFacts,
+    /// Login of who asked.
+    pub asked_by: String,
+    /// Other open issues that carry the trigger label.
+    pub candidates: Vec<Candidate>,
+    /// Open pull requests that address the issue.
+    pub linked: Vec<LinkedPull>,
+    pub settings: ContributeSettings,
+    /// What could not be learned, and what was assumed instead.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepositoryFacts {
+    /// `local` when there is no GitHub.
+    pub owner: String,
+    pub name: String,
+    pub url: String,
+    pub default_branch: String,
+    /// GitHub's name of the main language.
+    pub language: Option<String>,
+    pub stars: u64,
+    /// SPDX id.
+    pub license: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueFacts {
+    /// 0 for an issue that is only a text file.
+    pub number: u64,
+    pub url: String,
+    pub title: Untrusted,
+    pub body: Untrusted,
+    pub labels: Vec<String>,
+    pub author: String,
+    /// ISO 8601.
+    pub created_at: String,
+    pub comments: u64,
+    pub locked: bool,
+    pub is_pull: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    pub number: u64,
+    pub url: String,
+    pub title: Untrusted,
+    pub labels: Vec<String>,
+    pub created_at: String,
+    pub comments: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedPull {
+    pub number: u64,
+    pub url: String,
+    pub author: String,
+    /// Our App opened it for this very issue.
+    pub ours: bool,
+}
+
+/// The part of the repository's configuration that bounds a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContributeSettings {
+    /// Files that one change may touch.
+    pub max_files: usize,
+    /// Added and removed lines of one change, together.
+    pub max_lines: usize,
+    /// Globs of paths that no change may touch, beside those that none ever may.
+    pub protected: Vec<String>,
+    /// Globs of paths that are left alone, and rules that are switched off, as in reviews.
+    pub ignore: Vec<String>,
+    pub disable: Vec<String>,
+}
+
+impl Default for ContributeSettings {
+    fn default() -> Self {
+        Self { max_files: 10, max_lines: 300, protected: Vec::new(), ignore: Vec::new(), disable: Vec::new() }
     }
 }

@@ -6,7 +6,7 @@
 mod repository;
 mod server;
 
-pub use repository::{CONFIG_PATH, RepoConfig};
+pub use repository::{CONFIG_PATH, Commits, RepoConfig};
 pub use server::{LogFormat, Overrides, ServerConfig, Tuning, log_filter, state_dir};
 
 /// A configuration that cannot be used.

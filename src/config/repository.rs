@@ -29,6 +29,27 @@ pub struct RepoConfig {
     pub disable: Vec<String>,
     /// The check's conclusion when a change could not be reviewed: `neutral`, `action_required` or `failure`.
     pub on_unreviewed: OnUnreviewed,
+    /// Work on issues that carry the label, and on pull requests when told to.
+    pub contribute: bool,
+    /// The label that asks for work on an issue.
+    pub label: String,
+    /// How commits are made: `auto` asks GitHub whether they must be signed, `git` pushes them, `api` has GitHub make and sign them.
+    pub commits: Commits,
+    /// Files that one change of ours may touch.
+    pub max_files: usize,
+    /// Added and removed lines that one change of ours may have, together.
+    pub max_lines: usize,
+    /// Globs of paths that no change of ours may touch, beside those that none ever may.
+    pub protected: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commits {
+    #[default]
+    Auto,
+    Git,
+    Api,
 }
 
 /// A severity or `never`.
@@ -63,6 +84,12 @@ impl Default for RepoConfig {
             ignore: Vec::new(),
             disable: Vec::new(),
             on_unreviewed: OnUnreviewed::Neutral,
+            contribute: true,
+            label: "swarm".to_owned(),
+            commits: Commits::Auto,
+            max_files: 10,
+            max_lines: 300,
+            protected: Vec::new(),
         }
     }
 }
@@ -81,9 +108,14 @@ impl RepoConfig {
             return Ok(Self::default());
         }
         let config: Self = serde_saphyr::from_str(text).map_err(|e| first_line(&e.to_string()))?;
-        for glob in &config.ignore {
-            globset::Glob::new(glob)
-                .map_err(|e| format!("`ignore` holds `{glob}`, which is not a glob: {}", e.kind()))?;
+        for (key, globs) in [("ignore", &config.ignore), ("protected", &config.protected)] {
+            for glob in globs {
+                globset::Glob::new(glob)
+                    .map_err(|e| format!("`{key}` holds `{glob}`, which is not a glob: {}", e.kind()))?;
+            }
+        }
+        if config.label.trim().is_empty() {
+            return Err("`label` is empty".to_owned());
         }
         Ok(config)
     }
@@ -100,12 +132,15 @@ mod tests {
     #[test]
     fn every_key_can_be_set() {
         let text = "review: true\nreview_drafts: true\nreview_bots: true\nfail_on: never\nmin_severity: medium\n\
-                    ignore: ['vendor/**']\ndisable: [eval-call]\non_unreviewed: action_required\n";
+                    ignore: ['vendor/**']\ndisable: [eval-call]\non_unreviewed: action_required\n\
+                    contribute: false\nlabel: robot\ncommits: api\nmax_files: 3\nmax_lines: 40\nprotected: ['db/**']\n";
         let config = RepoConfig::parse(text).unwrap();
         assert_eq!(config.fail_on.severity(), None);
         assert_eq!(config.min_severity, Severity::Medium);
         assert_eq!(config.disable, ["eval-call"]);
         assert_eq!(config.on_unreviewed, OnUnreviewed::ActionRequired);
+        assert_eq!((config.contribute, config.label.as_str(), config.commits), (false, "robot", Commits::Api));
+        assert_eq!((config.max_files, config.max_lines, config.protected), (3, 40, vec!["db/**".to_owned()]));
     }
 
     #[test]
@@ -120,6 +155,9 @@ mod tests {
             ("reviw: true\n", "reviw"),
             ("fail_on: sometimes\n", "sometimes"),
             ("ignore: ['a[']\n", "a["),
+            ("protected: ['a[']\n", "a["),
+            ("label: ''\n", "label"),
+            ("commits: maybe\n", "maybe"),
             ("review: [\n", "line"),
         ] {
             let error = RepoConfig::parse(text).unwrap_err();

@@ -10,3 +10,10 @@ pub struct Credential {
     pub user: String,
     pub token: Secret,
 }
+
+/// Whose name a commit carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub name: String,
+    pub email: String,
+}

@@ -32,6 +32,14 @@ numeric_id!(
     /// A pull request's number within its repository.
     PullNumber
 );
+numeric_id!(
+    /// An issue's number within its repository. Issues and pull requests share one row of numbers.
+    IssueNumber
+);
+numeric_id!(
+    /// GitHub's id of a comment on an issue or on a pull request's conversation.
+    CommentId
+);
 
 /// The GUID of `X-GitHub-Delivery`. A redelivery carries the same one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{DeliveryId, InstallationId, PullNumber, RepoName, RepositoryId, Sha};
+use super::event::{Issue, Place, Sender};
+use super::ids::{CommentId, DeliveryId, InstallationId, IssueNumber, PullNumber, RepoName, RepositoryId, Sha};
+use super::verb::Verb;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -11,6 +13,56 @@ pub enum Job {
     Delivery { guid: DeliveryId },
     /// Review a pull request at one head commit.
     Review(ReviewTarget),
+    /// Obey the commands of one comment.
+    Command(Box<CommandTarget>),
+    /// Commit the mechanical fixes that remain in a pull request.
+    Fix(FixTarget),
+    /// Make the change that an issue asks for, and open a pull request with it.
+    Contribute(Box<ContributeTarget>),
+}
+
+/// The commands of one comment, by one person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandTarget {
+    pub place: Place,
+    pub issue: Issue,
+    /// The pull request's head and base when the command was given; absent on an issue.
+    pub pinned: Option<Pinned>,
+    pub comment: CommentId,
+    /// SHA-256 of the comment's text: an edited comment is another request.
+    pub text: String,
+    pub verbs: Vec<Verb>,
+    /// First words after the prefix that are no verb, as they were written.
+    pub unknown: Vec<String>,
+    pub by: Sender,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pinned {
+    pub head: Sha,
+    pub base_ref: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixTarget {
+    pub place: Place,
+    pub number: PullNumber,
+    /// The head when the command was given; nothing is pushed onto another one.
+    pub head: Sha,
+    pub base_ref: String,
+    /// Where the answer goes.
+    pub comment: CommentId,
+    pub by: Sender,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContributeTarget {
+    pub place: Place,
+    pub issue: Issue,
+    /// Who set the label or gave the command.
+    pub by: Sender,
+    /// The command's comment, where the answer goes; absent for a label.
+    pub comment: Option<CommentId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +83,9 @@ impl Job {
         match self {
             Self::Delivery { .. } => "delivery",
             Self::Review(_) => "review",
+            Self::Command(_) => "command",
+            Self::Fix(_) => "fix",
+            Self::Contribute(_) => "contribute",
         }
     }
 
@@ -39,6 +94,9 @@ impl Job {
         match self {
             Self::Delivery { guid } => format!("delivery/{guid}"),
             Self::Review(target) => target.key(),
+            Self::Command(target) => target.key(),
+            Self::Fix(target) => target.key(),
+            Self::Contribute(target) => target.key(),
         }
     }
 
@@ -47,6 +105,9 @@ impl Job {
         match self {
             Self::Delivery { .. } => None,
             Self::Review(target) => Some(target.group()),
+            Self::Command(target) => Some(target.group()),
+            Self::Fix(target) => Some(target.group()),
+            Self::Contribute(target) => Some(target.group()),
         }
     }
 }
@@ -61,6 +122,65 @@ impl ReviewTarget {
     pub fn group(&self) -> String {
         format!("pull/{}/{}", self.repository, self.number)
     }
+}
+
+impl CommandTarget {
+    /// `command/<repository id>/<comment id>@<text>`.
+    pub fn key(&self) -> String {
+        format!("command/{}/{}@{}", self.place.repository, self.comment, &self.text[..self.text.len().min(16)])
+    }
+
+    /// Commands of one conversation are obeyed in their order.
+    pub fn group(&self) -> String {
+        format!("command/{}/{}", self.place.repository, self.issue.number)
+    }
+}
+
+impl FixTarget {
+    /// `fix/<repository id>/<number>@<head>`.
+    pub fn key(&self) -> String {
+        format!("fix/{}/{}@{}", self.place.repository, self.number, self.head)
+    }
+
+    /// Its own: the push that a fix makes must not end the fix, as it ends reviews of the older head.
+    pub fn group(&self) -> String {
+        format!("fix/{}/{}", self.place.repository, self.number)
+    }
+
+    /// The review of the same head.
+    pub fn review(&self) -> ReviewTarget {
+        ReviewTarget {
+            installation: self.place.installation,
+            repository: self.place.repository,
+            repo: self.place.repo.clone(),
+            number: self.number,
+            head: self.head.clone(),
+            base_ref: self.base_ref.clone(),
+            forced: false,
+        }
+    }
+}
+
+impl ContributeTarget {
+    /// `contribute/<repository id>/<issue>`: also what marks the branch's commit and the pull request.
+    pub fn key(&self) -> String {
+        contribution_key(self.place.repository, self.issue.number)
+    }
+
+    /// `issue/<repository id>/<number>`.
+    pub fn group(&self) -> String {
+        issue_group(self.place.repository, self.issue.number)
+    }
+}
+
+/// `contribute/<repository id>/<issue>`.
+pub fn contribution_key(repository: RepositoryId, issue: IssueNumber) -> String {
+    format!("contribute/{repository}/{issue}")
+}
+
+/// `issue/<repository id>/<number>`.
+pub fn issue_group(repository: RepositoryId, issue: IssueNumber) -> String {
+    format!("issue/{repository}/{issue}")
 }
 
 /// What the queue does about a failure: the only question it asks of an error.

@@ -13,14 +13,23 @@ pub mod job;
 pub mod outcome;
 pub mod secret;
 pub mod untrusted;
+pub mod verb;
 
 pub use clock::{Clock, Millis};
-pub use credential::Credential;
+pub use credential::{Credential, Identity};
 pub use diff::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind};
-pub use event::{Action, Event, PullEvent, Sender};
+pub use event::{
+    Action, CommentAction, CommentEvent, Event, InstallationAction, InstallationEvent, Issue, IssueAction, IssueEvent,
+    Place, PullEvent, Sender,
+};
 pub use finding::{Category, Finding, Fingerprint, Fix, RuleId, Severity, Span};
-pub use ids::{DeliveryId, InstallationId, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha};
-pub use job::{Class, Job, ReviewTarget};
+pub use ids::{
+    CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha,
+};
+pub use job::{
+    Class, CommandTarget, ContributeTarget, FixTarget, Job, Pinned, ReviewTarget, contribution_key, issue_group,
+};
 pub use outcome::{Coverage, NotRead, OnUnreviewed, Outcome};
 pub use secret::Secret;
 pub use untrusted::Untrusted;
+pub use verb::Verb;

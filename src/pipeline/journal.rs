@@ -1,10 +1,11 @@
 //! The record of a run: its steps with their artifacts, and progress for whoever watches.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::Error;
 use crate::agent::{self, Context, Role};
+use crate::artifact::Shelf;
+use crate::artifact::document::faults_of;
 use crate::domain::RunId;
 use crate::stdx::hash;
 use crate::store::{MAX_ARTIFACT, StepState, Store};
@@ -12,45 +13,63 @@ use crate::store::{MAX_ARTIFACT, StepState, Store};
 /// Where steps are kept. Work without GitHub keeps none: it is over before anything could be lost.
 #[derive(Clone)]
 pub enum Journal {
-    Kept { store: Store, run: RunId },
+    Kept { store: Store, run: RunId, shelf: Shelf },
     Unkept,
 }
 
 impl Journal {
-    /// Runs the role's agent on `input`, or takes the artifact that the same agent made of the same input before.
+    /// Runs the role's agent on `input`, or takes the document that the same agent made of the same input before.
     ///
     /// # Errors
-    /// The agent's, or the store's; a failed step stays visible in the run.
-    pub async fn step<T>(&self, cx: &Context, role: Role, input: &impl Serialize) -> Result<T, Error>
-    where
-        T: DeserializeOwned,
-    {
-        let name = role.name();
-        let document = |source| Error::Document { role: name, source };
-        let input = serde_json::to_value(input).map_err(document)?;
-        let agent = agent::find(role);
-        let Self::Kept { store, run } = self else {
-            let output = agent.execute(cx, input).await.map_err(|source| Error::Agent { role: name, source })?;
-            return serde_json::from_value(output).map_err(document);
+    /// The agent's, the store's or the disk's; a failed step stays visible in the run.
+    pub(super) async fn step(&self, cx: &Context, role: Role, input: Value) -> Result<Value, Error> {
+        let (name, agent) = (role.name(), agent::find(role));
+        let failed = |source| Error::Agent { role: name, source };
+        let Self::Kept { store, run, .. } = self else {
+            return agent.execute(cx, input).await.map_err(failed);
         };
         let key = step_key(cx, name, agent.version(), &input);
         let step = store.start_step(*run, name, &key).await?;
-        if let Some(artifact) = store.step_by_key(&key).await?.and_then(|known| known.artifact)
-            && let Ok(output) = serde_json::from_value(artifact.clone())
-        {
-            store.finish_step(step, StepState::Skipped, Some(&artifact), None).await?;
-            return Ok(output);
-        }
-        match agent.execute(cx, input).await {
-            Ok(artifact) => {
-                store.finish_step(step, StepState::Done, kept(&artifact), None).await?;
-                serde_json::from_value(artifact).map_err(document)
+        let known = store.step_by_key(&key).await?.and_then(|known| known.artifact);
+        let output = match known {
+            Some(document) => {
+                store.finish_step(step, StepState::Skipped, Some(&document), None).await?;
+                document
             }
-            Err(source) => {
-                store.finish_step(step, StepState::Failed, None, Some(&source.to_string())).await?;
-                Err(Error::Agent { role: name, source })
-            }
+            None => match agent.execute(cx, input).await {
+                Ok(document) => {
+                    let faults = faults_of(&document);
+                    // A document that says it failed is no answer for the next attempt.
+                    let state = if faults.is_some() { StepState::Failed } else { StepState::Done };
+                    let detail = faults
+                        .map(|faults| faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "));
+                    store.finish_step(step, state, kept(&document), detail.as_deref()).await?;
+                    document
+                }
+                Err(source) => {
+                    store.finish_step(step, StepState::Failed, None, Some(&source.to_string())).await?;
+                    return Err(failed(source));
+                }
+            },
+        };
+        if let Some(file) = role.file() {
+            self.shelve(file, &output).await?;
         }
+        if let Some(line) = agent.line(&output) {
+            self.say(&line).await?;
+        }
+        Ok(output)
+    }
+
+    /// Puts a document into the run's folder.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn shelve(&self, file: &'static str, document: &Value) -> Result<(), Error> {
+        let Self::Kept { shelf, .. } = self else { return Ok(()) };
+        let (shelf, document) = (shelf.clone(), document.clone());
+        let written = tokio::task::spawn_blocking(move || shelf.put(file, &document)).await;
+        Ok(written.map_err(std::io::Error::other)??)
     }
 
     /// One line of progress.
@@ -58,7 +77,7 @@ impl Journal {
     /// # Errors
     /// The store's.
     pub async fn say(&self, line: &str) -> Result<(), Error> {
-        if let Self::Kept { store, run } = self {
+        if let Self::Kept { store, run, .. } = self {
             store.add_progress(*run, line).await?;
         }
         Ok(())
@@ -66,19 +85,12 @@ impl Journal {
 }
 
 /// An artifact beyond the limit is not kept: its step is done again when it is needed again.
-fn kept(artifact: &serde_json::Value) -> Option<&serde_json::Value> {
+fn kept(artifact: &Value) -> Option<&Value> {
     (artifact.to_string().len() <= MAX_ARTIFACT).then_some(artifact)
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.
-fn step_key(cx: &Context, role: &str, version: &str, input: &serde_json::Value) -> String {
-    hash::sha256_parts([
-        role,
-        version,
-        cx.engine.digest(),
-        cx.facts.base.as_str(),
-        // A work tree has no commit of its own, but it has a tree.
-        cx.change.tree.as_str(),
-        &input.to_string(),
-    ])
+fn step_key(cx: &Context, role: &str, version: &str, input: &Value) -> String {
+    let [base, tree] = cx.trees();
+    hash::sha256_parts([role, version, cx.engine.digest(), base, tree, &input.to_string()])
 }

@@ -1,12 +1,19 @@
 //! Flows: which agents run in which order, with every step kept so that a retry does not do it again.
 //!
 //! Promise: a step whose key is known is not run twice; a cancelled flow stops at the next step.
-//! Never: no GitHub and no git of its own; a flow starts from facts and ends in a report.
+//! Never: no GitHub and no git of its own; a flow starts from facts and ends in documents.
 
+pub mod contribute;
+pub mod fix;
+mod flow;
 mod journal;
 pub mod review;
 
+pub use flow::{Flow, Outputs, Step, Stopped};
 pub use journal::Journal;
+
+/// Every flow there is.
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];
 
 use crate::{agent, store};
 
@@ -17,8 +24,12 @@ pub enum Error {
     Agent { role: &'static str, source: agent::Error },
     #[error("the {role} step's document does not have its form")]
     Document { role: &'static str, source: serde_json::Error },
+    #[error("the flow ended before the {role} step")]
+    NotReached { role: &'static str },
     #[error("the step could not be kept")]
     Store(#[from] store::Error),
+    #[error("a document could not be written to the run's folder")]
+    Shelf(#[from] std::io::Error),
 }
 
 impl Error {

@@ -1,26 +1,29 @@
 //! The review flow: manager, then the four reviewers side by side, then master.
 
-use crate::agent::{Context, MasterInput, Role};
-use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
-use crate::pipeline::{Error, Journal};
-use crate::stdx::text::count;
+use super::flow::{Flow, Step};
+use super::{Error, Journal};
+use crate::agent::{Context, Role};
+use crate::artifact::ReviewReport;
 
-/// The four lenses, all over one fact pack.
-const REVIEWERS: [Role; 4] = [Role::Documentation, Role::Debt, Role::Improvement, Role::Critical];
+pub const REVIEW: Flow = Flow { name: "review", steps: STEPS };
+
+pub(super) const STEPS: &[Step] = &[
+    Step { role: Role::Manager, needs: &[] },
+    Step { role: Role::Documentation, needs: &[Role::Manager] },
+    Step { role: Role::Debt, needs: &[Role::Manager] },
+    Step { role: Role::Improvement, needs: &[Role::Manager] },
+    Step { role: Role::Critical, needs: &[Role::Manager] },
+    Step {
+        role: Role::Master,
+        needs: &[Role::Manager, Role::Documentation, Role::Debt, Role::Improvement, Role::Critical],
+    },
+];
 
 /// Runs the flow over the facts in `cx`.
 ///
 /// # Errors
 /// The first step that failed; finished steps are kept and not repeated.
 pub async fn run(cx: &Context, journal: &Journal) -> Result<ReviewReport, Error> {
-    let plan: FilePlan = journal.step(cx, Role::Manager, &*cx.facts).await?;
-    let total = count(plan.read.len() + plan.not_read.len(), "changed file");
-    journal.say(&format!("reading {} of {total}", plan.read.len())).await?;
-    let reviews: Vec<AgentFindings> =
-        futures::future::try_join_all(REVIEWERS.map(|role| journal.step(cx, role, &plan))).await?;
-    let input = MasterInput { plan, reviews };
-    let report: ReviewReport = journal.step(cx, Role::Master, &input).await?;
-    let (findings, files) = (report.findings.len(), report.coverage.read);
-    journal.say(&format!("{} in {} read", count(findings, "finding"), count(files, "file"))).await?;
-    Ok(report)
+    let facts = &cx.reviewing().map_err(|source| Error::Agent { role: REVIEW.name, source })?.facts;
+    REVIEW.run(cx, journal, &**facts).await?.get(Role::Master)
 }

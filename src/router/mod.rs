@@ -37,6 +37,7 @@ pub fn route(config: &RepoConfig, event: &Event) -> Route {
             base_ref: String::new(),
             forced: true,
         }),
+        Event::Issue(_) | Event::Comment(_) | Event::Installation(_) => Route::Ignore("not yet".into()),
     }
 }
 

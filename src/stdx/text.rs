@@ -15,6 +15,13 @@ pub fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// Milliseconds since the Unix epoch as `2026-11-21T10:15:35Z`.
+pub fn iso8601(millis: i64) -> String {
+    chrono::DateTime::from_timestamp_millis(millis)
+        .unwrap_or_default()
+        .to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
 /// For a terminal: what would steer it, or turn the reading order around, is shown as its code. Line breaks and tabs stay.
 pub fn visible(text: &str) -> String {
     map_steering(text, |c, out| out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))))

@@ -5,6 +5,7 @@
 
 mod ancestry;
 mod attributes;
+mod base;
 mod change;
 mod diff;
 mod error;
@@ -19,6 +20,7 @@ mod transport;
 mod tree;
 mod walk;
 
+pub use base::Tree;
 pub use change::{Change, Side};
 pub use diff::Diff;
 pub use error::Error;

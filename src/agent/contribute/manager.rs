@@ -1,25 +1,32 @@
 //! Plans the reading: which changed files are worth a reviewer's eyes, and why the others are not.
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde::Deserialize;
 
 use crate::agent::{Agent, Context, Error, Role};
 use crate::analysis::Language;
 use crate::artifact::review::PlannedFile;
 use crate::artifact::{FilePlan, ReviewFacts};
 use crate::domain::{ChangeKind, FileDiff, NotRead};
+use crate::stdx::text::count;
 
 pub struct Manager;
 
+#[derive(Debug, Deserialize)]
+pub struct ManagerInput {
+    facts: ReviewFacts,
+}
+
 impl Agent for Manager {
     const VERSION: &'static str = "1";
-    type Input = ReviewFacts;
+    type Input = ManagerInput;
     type Output = FilePlan;
 
     fn role(&self) -> Role {
         Role::Manager
     }
 
-    async fn run(&self, cx: &Context, facts: ReviewFacts) -> Result<FilePlan, Error> {
+    async fn run(&self, cx: &Context, ManagerInput { facts }: ManagerInput) -> Result<FilePlan, Error> {
         let ignored = globs(&facts.settings.ignore)?;
         let mut plan = FilePlan { not_read: facts.not_read, ..FilePlan::default() };
         for file in &facts.files {
@@ -46,6 +53,11 @@ impl Agent for Manager {
             .collect();
         Ok(plan)
     }
+
+    fn line(&self, plan: &FilePlan) -> Option<String> {
+        let total = count(plan.read.len() + plan.not_read.len(), "changed file");
+        Some(format!("reading {} of {total}", plan.read.len()))
+    }
 }
 
 /// Removed files, pure renames and mode changes leave nothing new to read.
@@ -68,7 +80,7 @@ async fn reason_to_skip(cx: &Context, file: &FileDiff, ignored: &GlobSet) -> Res
     if file.binary {
         return Ok(Some("binary".into()));
     }
-    if cx.change.is_generated(&file.path).await? {
+    if cx.reviewing()?.change.is_generated(&file.path).await? {
         return Ok(Some("marked as generated in .gitattributes".into()));
     }
     Ok(None)

@@ -1,16 +1,23 @@
 //! Documentation, debt, improvement, critical: the same reading, four questions.
 
+use serde::Deserialize;
+
 use super::faults;
-use crate::agent::{Agent, Context, Error, Role};
+use crate::agent::{Agent, Context, Error, Reviewing, Role};
 use crate::artifact::{AgentFindings, FilePlan};
 use crate::domain::Category;
 
 /// A reviewer for one category of what the static engine finds.
 pub struct Lens(pub Category);
 
+#[derive(Debug, Deserialize)]
+pub struct LensInput {
+    manager: FilePlan,
+}
+
 impl Agent for Lens {
     const VERSION: &'static str = "1";
-    type Input = FilePlan;
+    type Input = LensInput;
     type Output = AgentFindings;
 
     fn role(&self) -> Role {
@@ -22,12 +29,13 @@ impl Agent for Lens {
         }
     }
 
-    async fn run(&self, cx: &Context, plan: FilePlan) -> Result<AgentFindings, Error> {
-        let files = cx.pack.read(cx, &plan).await?;
+    async fn run(&self, cx: &Context, input: LensInput) -> Result<AgentFindings, Error> {
+        let Reviewing { facts, pack, .. } = cx.reviewing()?;
+        let files = pack.read(cx, &input.manager).await?;
         let findings = files
             .values()
             .flat_map(|file| &file.fresh)
-            .filter(|finding| finding.category == self.0 && finding.severity >= cx.facts.settings.min_severity)
+            .filter(|finding| finding.category == self.0 && finding.severity >= facts.settings.min_severity)
             .cloned()
             .collect();
         Ok(AgentFindings { category: self.0, findings })

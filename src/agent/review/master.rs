@@ -3,19 +3,23 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::agent::{Agent, Context, Error, Role};
+use crate::agent::{Agent, Context, Error, Reviewing, Role};
 use crate::analysis::fix;
 use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
 use crate::domain::{Category, Coverage, Finding, NotRead, Outcome};
+use crate::stdx::text::count;
 
 pub struct Master;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub struct MasterInput {
-    pub plan: FilePlan,
-    pub reviews: Vec<AgentFindings>,
+    manager: FilePlan,
+    documentation: AgentFindings,
+    debt: AgentFindings,
+    improvement: AgentFindings,
+    critical: AgentFindings,
 }
 
 impl Agent for Master {
@@ -28,22 +32,24 @@ impl Agent for Master {
     }
 
     async fn run(&self, cx: &Context, input: MasterInput) -> Result<ReviewReport, Error> {
-        let files = cx.pack.read(cx, &input.plan).await?;
-        let mut findings = merge(input.reviews);
+        let scene = cx.reviewing()?;
+        let plan = input.manager;
+        let files = scene.pack.read(cx, &plan).await?;
+        let mut findings = merge(vec![input.documentation, input.debt, input.improvement, input.critical]);
         for (path, file) in files {
             if let Some(text) = &file.text {
                 findings = proven(cx, path, text, findings).await?;
             }
         }
         rank(&mut findings);
-        let coverage = coverage(&input.plan, |path| files.get(path).and_then(|file| file.not_read.clone()));
+        let coverage = coverage(&plan, |path| files.get(path).and_then(|file| file.not_read.clone()));
         Ok(ReviewReport {
             present: files.values().flat_map(|file| &file.all).map(|finding| finding.fingerprint.clone()).collect(),
             settled_paths: files
                 .iter()
                 .filter(|(_, file)| file.absent || file.not_read.is_none())
                 .map(|(path, _)| path.clone())
-                .chain(removed(cx))
+                .chain(removed(scene))
                 .collect(),
             outcome: outcome(&findings, &coverage),
             coverage,
@@ -60,12 +66,17 @@ impl Agent for Master {
             .map(|finding| format!("{}: reported twice", finding.path))
             .collect()
     }
+
+    fn line(&self, report: &ReviewReport) -> Option<String> {
+        let files = count(report.coverage.read, "file");
+        Some(format!("{} in {files} read", count(report.findings.len(), "finding")))
+    }
 }
 
-fn removed(cx: &Context) -> BTreeSet<String> {
-    let kept: HashSet<_> = cx.facts.files.iter().map(|file| &file.path).collect();
-    let renamed_away = cx.facts.files.iter().filter_map(|file| file.old_path.clone());
-    let removed = cx
+fn removed(scene: &Reviewing) -> BTreeSet<String> {
+    let kept: HashSet<_> = scene.facts.files.iter().map(|file| &file.path).collect();
+    let renamed_away = scene.facts.files.iter().filter_map(|file| file.old_path.clone());
+    let removed = scene
         .facts
         .files
         .iter()

@@ -4,7 +4,7 @@ mod lens;
 mod master;
 
 pub use lens::Lens;
-pub use master::{Master, MasterInput};
+pub use master::Master;
 
 use crate::agent::Context;
 use crate::artifact::AgentFindings;
@@ -20,7 +20,7 @@ fn faults(cx: &Context, output: &AgentFindings) -> Vec<String> {
         if finding.span.start_line == 0 || finding.span.end_line < finding.span.start_line {
             faults.push(format!("{place}: not a range of lines"));
         }
-        if !cx.facts.files.iter().any(|file| file.path == finding.path) {
+        if !cx.reviewing().is_ok_and(|scene| scene.facts.files.iter().any(|file| file.path == finding.path)) {
             faults.push(format!("{place}: not a file of the change"));
         }
     }

@@ -1,0 +1,67 @@
+//! What a person may ask for in a comment.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The verbs of `/swarm <verb>`. A closed list: help, parsing and routing stop compiling when one is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    /// Review the pull request's head, again if need be.
+    Review,
+    /// On a pull request: commit the mechanical fixes. On an issue: make the change that it asks for.
+    Fix,
+    /// What was done and what runs.
+    Status,
+    /// End what runs.
+    Cancel,
+    /// Try again what failed.
+    Retry,
+    Help,
+}
+
+impl Verb {
+    pub const ALL: [Self; 6] = [Self::Review, Self::Fix, Self::Status, Self::Cancel, Self::Retry, Self::Help];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Review => "review",
+            Self::Fix => "fix",
+            Self::Status => "status",
+            Self::Cancel => "cancel",
+            Self::Retry => "retry",
+            Self::Help => "help",
+        }
+    }
+
+    /// What it does, for the help text.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Review => "review this pull request's latest commit, also if it was reviewed before",
+            Self::Fix => {
+                "on a pull request, commit the mechanical fixes that remain; on an issue, make the change it asks for"
+            }
+            Self::Status => "say what was done here and what is running",
+            Self::Cancel => "end what is running here",
+            Self::Retry => "try again what failed here last",
+            Self::Help => "show this list",
+        }
+    }
+}
+
+impl FromStr for Verb {
+    type Err = ();
+
+    /// Case does not matter.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|verb| verb.name().eq_ignore_ascii_case(text)).ok_or(())
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

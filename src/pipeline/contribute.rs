@@ -1,0 +1,25 @@
+//! The contribution flow: scout, analyst, explorer, coder, pr.
+
+use super::flow::{Flow, Outputs, Step};
+use super::{Error, Journal};
+use crate::agent::{Context, Role};
+
+pub const CONTRIBUTE: Flow = Flow {
+    name: "contribute",
+    steps: &[
+        Step { role: Role::Scout, needs: &[] },
+        Step { role: Role::Analyst, needs: &[Role::Scout] },
+        Step { role: Role::Explorer, needs: &[Role::Scout, Role::Analyst] },
+        Step { role: Role::Coder, needs: &[Role::Scout, Role::Analyst, Role::Explorer] },
+        Step { role: Role::Pr, needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder] },
+    ],
+};
+
+/// Runs the flow over the facts in `cx`. It may end early, at a document that says it failed.
+///
+/// # Errors
+/// The first step that failed; finished steps are kept and not repeated.
+pub async fn run(cx: &Context, journal: &Journal) -> Result<Outputs, Error> {
+    let facts = &cx.contributing().map_err(|source| Error::Agent { role: CONTRIBUTE.name, source })?.facts;
+    CONTRIBUTE.run(cx, journal, &**facts).await
+}

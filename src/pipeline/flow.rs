@@ -1,0 +1,118 @@
+//! A flow as data: which role needs whose output. The runner does every step as soon as what it needs is there.
+
+use std::collections::BTreeMap;
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{Error, Journal};
+use crate::agent::{Context, Role};
+use crate::artifact::Fault;
+use crate::artifact::document::faults_of;
+
+/// Steps in any order; what they need decides when they run.
+#[derive(Debug, Clone, Copy)]
+pub struct Flow {
+    pub name: &'static str,
+    pub steps: &'static [Step],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    pub role: Role,
+    /// Whose outputs it is given, under their names, beside `facts`.
+    pub needs: &'static [Role],
+}
+
+/// What the steps of a flow left behind.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    documents: BTreeMap<&'static str, Value>,
+    /// The step whose document says that it failed: the flow went no further.
+    pub stopped: Option<Stopped>,
+}
+
+/// A document with `status: failed` (S2.25 to S2.27).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    pub role: Role,
+    pub faults: Vec<Fault>,
+}
+
+impl Outputs {
+    /// A role's output.
+    ///
+    /// # Errors
+    /// The role had no step or its step was never reached, or the document does not have that form.
+    pub fn get<T: DeserializeOwned>(&self, role: Role) -> Result<T, Error> {
+        let document = self.documents.get(role.name()).ok_or(Error::NotReached { role: role.name() })?;
+        T::deserialize(document).map_err(|source| Error::Document { role: role.name(), source })
+    }
+}
+
+impl Flow {
+    /// Runs the steps over the facts; those that need nothing of each other run side by side.
+    ///
+    /// # Errors
+    /// The first step that failed; finished steps are kept and not repeated.
+    pub async fn run(&self, cx: &Context, journal: &Journal, facts: &impl Serialize) -> Result<Outputs, Error> {
+        let facts = serde_json::to_value(facts).map_err(|source| Error::Document { role: "facts", source })?;
+        let mut outputs = Outputs::default();
+        let mut waiting: Vec<&Step> = self.steps.iter().collect();
+        let mut running = FuturesUnordered::new();
+        loop {
+            let (ready, later) = waiting
+                .into_iter()
+                .partition(|step: &&Step| step.needs.iter().all(|role| outputs.documents.contains_key(role.name())));
+            waiting = later;
+            let ready: Vec<&Step> = ready;
+            for step in ready {
+                let input = input(&facts, step, &outputs.documents);
+                running.push(async move { (step.role, journal.step(cx, step.role, input).await) });
+            }
+            let Some((role, output)) = running.next().await else { return Ok(outputs) };
+            let output = output?;
+            let failed = faults_of(&output);
+            outputs.documents.insert(role.name(), output);
+            if let Some(faults) = failed {
+                outputs.stopped = Some(Stopped { role, faults });
+                return Ok(outputs);
+            }
+        }
+    }
+}
+
+fn input(facts: &Value, step: &Step, documents: &BTreeMap<&'static str, Value>) -> Value {
+    let mut input = Map::from_iter([("facts".to_owned(), facts.clone())]);
+    for role in step.needs {
+        input.insert(role.name().to_owned(), documents.get(role.name()).cloned().unwrap_or_default());
+    }
+    Value::Object(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FLOWS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_step_can_be_reached() {
+        for flow in FLOWS {
+            let (mut done, mut left) = (BTreeSet::new(), flow.steps.to_vec());
+            while !left.is_empty() {
+                let before = left.len();
+                left.retain(|step| {
+                    let ready = step.needs.iter().all(|role| done.contains(role.name()));
+                    if ready {
+                        done.insert(step.role.name());
+                    }
+                    !ready
+                });
+                assert!(left.len() < before, "{}: {left:?} need each other, or nobody", flow.name);
+            }
+            assert_eq!(done.len(), flow.steps.len(), "{}: a role has two steps", flow.name);
+        }
+    }
+}
