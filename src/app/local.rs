@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, review};
-use crate::agent::{Context, Scene};
+use crate::agent::{Context, Contributing, Role, Scene, gate};
 use crate::analysis::{self, Engine};
-use crate::artifact::ReviewReport;
-use crate::artifact::facts::ReviewSettings;
-use crate::domain::{Clock, Coverage, Finding, NotRead, Outcome};
+use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts, ReviewSettings};
+use crate::artifact::swarm::CodeChanges;
+use crate::artifact::{ContributeFacts, Document, PullDraft, ReviewReport};
+use crate::domain::{Clock, Coverage, Finding, NotRead, Outcome, Untrusted};
 use crate::pipeline::{self, Journal};
-use crate::workspace::{Found, Limits, Side};
+use crate::stdx::text::iso8601;
+use crate::workspace::{Found, Limits, Side, Tree};
 use crate::{publish, workspace};
 
 pub use crate::analysis::RuleInfo;
@@ -47,6 +49,152 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>) -> Resu
     let ReviewReport { findings, coverage, outcome, .. } = report;
     let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
     Ok(Checked { base: Some(base), head: Some(head), findings, coverage, outcome, sources })
+}
+
+/// Where a change goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Where {
+    /// Nowhere: it is only shown.
+    Diff,
+    /// A new branch on HEAD; neither work tree nor index are touched.
+    Branch(String),
+    WorkTree,
+}
+
+/// What came of an issue.
+pub enum Fixing {
+    Done(Done),
+    /// No mechanic solves it.
+    Nothing(Nothing),
+}
+
+/// A change that was made.
+pub struct Done {
+    pub diff: String,
+    pub files: Vec<FileNote>,
+    /// The commit on the new branch.
+    pub commit: Option<String>,
+    /// What the reader should know before keeping it.
+    pub notes: Vec<String>,
+}
+
+pub struct FileNote {
+    pub path: String,
+    pub added: u64,
+    pub removed: u64,
+    pub description: String,
+}
+
+/// Why there is no change, and what was understood.
+pub struct Nothing {
+    pub understood: Vec<String>,
+    pub plan: Vec<String>,
+    pub files: Vec<String>,
+    pub why: Vec<String>,
+}
+
+/// Makes the change that an issue asks for. `issue` has its title on the first line.
+///
+/// # Errors
+/// When there is no repository, the branch exists, the work tree changed meanwhile, or git cannot be read.
+pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
+    let (engine, clock) = (Engine::embedded()?, Clock::system());
+    let tree = match to {
+        Where::Branch(_) => workspace::local::head_tree(path).await?,
+        Where::Diff | Where::WorkTree => workspace::local::tree(path).await?,
+    };
+    let settings = ContributeSettings::default();
+    let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
+    let scene = Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts) });
+    let cx = Context { engine: Arc::clone(&engine), cancel: CancellationToken::new(), clock: clock.clone(), scene };
+    let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await?;
+    if let Some(stopped) = outputs.stopped {
+        let why = stopped.faults.into_iter().map(|fault| fault.message).collect();
+        return Ok(Fixing::Nothing(Nothing { understood: Vec::new(), plan: Vec::new(), files: Vec::new(), why }));
+    }
+    let changes: Document<CodeChanges> = outputs.get(Role::Coder)?;
+    let changes = match changes.outcome {
+        Ok(changes) if changes.commit_ready => changes,
+        Ok(changes) => return super::contribute::nothing(&outputs, changes.validation.errors).map(Fixing::Nothing),
+        Err(faults) => {
+            let why = faults.into_iter().map(|fault| fault.message).collect();
+            return super::contribute::nothing(&outputs, why).map(Fixing::Nothing);
+        }
+    };
+    let gated = match gate::check(&engine, &tree, &changes, &settings).await.map_err(super::contribute::of_agent)? {
+        Ok(gated) => gated,
+        Err(reasons) => return super::contribute::nothing(&outputs, reasons).map(Fixing::Nothing),
+    };
+    let draft: PullDraft = outputs.get(Role::Pr)?;
+    let commit = match to {
+        Where::Diff => None,
+        Where::Branch(name) => {
+            let new = tree.with(&gated.edits).await?;
+            let who = workspace::local::identity(path).await?;
+            let message = &draft.commit_message;
+            let commit = workspace::local::create_branch(path, &name, &new, message, who.as_ref(), clock.now()).await?;
+            Some(commit.to_string())
+        }
+        Where::WorkTree => {
+            workspace::local::apply(path, &tree, &gated.edits).await?;
+            None
+        }
+    };
+    Ok(Fixing::Done(Done {
+        diff: changes.changes.iter().map(|change| change.diff.as_str()).collect(),
+        files: changes
+            .changes
+            .into_iter()
+            .map(|change| FileNote {
+                path: change.file,
+                added: change.lines_changed.added,
+                removed: change.lines_changed.removed,
+                description: change.description,
+            })
+            .collect(),
+        commit,
+        notes: draft.notes,
+    }))
+}
+
+fn local_facts(
+    path: &Path,
+    issue: &str,
+    tree: &Tree,
+    settings: ContributeSettings,
+    clock: &Clock,
+) -> ContributeFacts {
+    let (title, body) = issue.trim_start().split_once('\n').unwrap_or((issue.trim(), ""));
+    let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    ContributeFacts {
+        repository: RepositoryFacts {
+            owner: "local".into(),
+            name: name.unwrap_or_else(|| "repository".into()),
+            url: String::new(),
+            default_branch: "HEAD".into(),
+            language: None,
+            stars: 0,
+            license: None,
+        },
+        base: tree.commit().clone(),
+        issue: IssueFacts {
+            number: 0,
+            url: String::new(),
+            title: Untrusted::new(title.trim().trim_start_matches('#').trim()),
+            body: Untrusted::new(body),
+            labels: Vec::new(),
+            author: "local".into(),
+            created_at: iso8601(clock.now()),
+            comments: 0,
+            locked: false,
+            is_pull: false,
+        },
+        asked_by: "local".into(),
+        candidates: Vec::new(),
+        linked: Vec::new(),
+        settings,
+        warnings: vec!["there is no GitHub: stars, licence, other issues and linked pull requests are unknown".into()],
+    }
 }
 
 /// Scans files and folders whole, changed or not.

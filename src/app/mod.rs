@@ -3,10 +3,17 @@
 //! Promise: every job ends in a state that a person can see, and in an answer on the pull request where one is owed.
 //! Never: no parsing, no SQL, no HTTP, no Markdown of its own; each step has one room.
 
+mod breaker;
+mod command;
+mod contribute;
 mod error;
+mod event;
+mod facts;
+mod fix;
 mod handle;
 mod health;
 pub mod local;
+mod reconcile;
 mod review;
 pub mod runs;
 mod wire;
@@ -17,6 +24,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
+use crate::domain::{Identity, Millis};
 use crate::github::{AppInfo, Github};
 use crate::publish::Publisher;
 use crate::queue::Queue;
@@ -25,9 +33,19 @@ use crate::workspace::Mirrors;
 
 pub use error::Error;
 pub use health::Ready;
+pub use reconcile::CaughtUp;
 
-/// The events that a delivery may carry for us; others are stored and ignored.
-pub use crate::github::payload::EVENTS;
+/// The events that a delivery may carry for us; others are stored and ignored. The manifest subscribes to those that
+/// GitHub does not send to every App.
+pub const HANDLED: &[&str] = &[
+    "check_run",
+    "check_suite",
+    "installation",
+    "installation_repositories",
+    "issue_comment",
+    "issues",
+    "pull_request",
+];
 
 /// The server's parts, built by `wire`.
 #[derive(Clone)]
@@ -37,6 +55,8 @@ pub struct App {
     github: Github,
     /// Who we are on GitHub; asked once, on first use.
     identity: Arc<tokio::sync::OnceCell<AppInfo>>,
+    /// In whose name we commit; asked once, on first use.
+    bot: Arc<tokio::sync::OnceCell<Identity>>,
     publisher: Arc<Publisher>,
     mirrors: Arc<Mirrors>,
     engine: Arc<Engine>,
@@ -44,6 +64,14 @@ pub struct App {
     retention: Duration,
     /// When a write last worked, for `ready`.
     written: Arc<tokio::sync::Mutex<Option<tokio::time::Instant>>>,
+    breaker: Arc<breaker::Breaker>,
+    /// How often the delivery log is read.
+    reconcile_every: Option<Duration>,
+    /// Nobody can reach our webhook: the delivery log is all we have.
+    poll: bool,
+    started_at: Millis,
+    /// Asks for a sweep now.
+    wake: Arc<tokio::sync::Notify>,
 }
 
 impl App {
@@ -57,7 +85,7 @@ impl App {
             },
             shutdown.clone(),
         );
-        tokio::join!(jobs, self.tidy_up(shutdown));
+        tokio::join!(jobs, self.tidy_up(shutdown.clone()), self.reconcile(shutdown));
     }
 
     /// Lets rows go that ended longer ago than they are kept: at start, then every hour.
@@ -89,5 +117,17 @@ impl App {
 
     async fn identity(&self) -> Result<&AppInfo, Error> {
         Ok(self.identity.get_or_try_init(|| self.github.app()).await?)
+    }
+
+    async fn bot(&self, app: &AppInfo) -> Result<&Identity, Error> {
+        Ok(self.bot.get_or_try_init(|| self.github.bot_identity(app)).await?)
+    }
+
+    /// Where this server keeps its things is nobody else's business.
+    fn without_paths(&self, text: &str) -> String {
+        match self.store.path().parent().filter(|home| home.is_absolute()) {
+            Some(home) => text.replace(&home.display().to_string(), "<state>"),
+            None => text.to_owned(),
+        }
     }
 }

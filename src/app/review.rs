@@ -30,7 +30,9 @@ impl App {
     }
 
     pub(super) async fn review(&self, target: &ReviewTarget, leased: &Leased) -> Result<(), Error> {
-        let repo = self.github.repo(target.installation, target.repository, target.repo.clone());
+        let named = self.github.repo(target.installation, target.repository, target.repo.clone());
+        // Where the new name cannot be learned, the work itself will say what is wrong.
+        let repo = self.renamed(&named).await.unwrap_or(named);
         let run = self
             .store
             .start_run(NewRun {
@@ -170,11 +172,7 @@ impl App {
                 Some(hint) => format!("{error}. {hint}"),
                 None => error.chain(),
             };
-            // Where this server keeps its things is nobody else's business.
-            let reason = match self.store.path().parent().filter(|home| home.is_absolute()) {
-                Some(home) => reason.replace(&home.display().to_string(), "<state>"),
-                None => reason,
-            };
+            let reason = self.without_paths(&reason);
             let intent = ReviewIntent {
                 target: target.clone(),
                 run,
@@ -222,7 +220,7 @@ fn intent(
     }
 }
 
-fn settings(config: &RepoConfig) -> ReviewSettings {
+pub(super) fn settings(config: &RepoConfig) -> ReviewSettings {
     ReviewSettings { min_severity: config.min_severity, ignore: config.ignore.clone(), disable: config.disable.clone() }
 }
 

@@ -19,6 +19,7 @@ impl App {
     /// When the state cannot be opened or is in use, or the key is not a private key.
     pub async fn new(config: &ServerConfig) -> Result<Self, Error> {
         let clock = Clock::system();
+        let started_at = clock.now();
         let engine = Engine::embedded()?;
         let github = Github::new(github::Options {
             api_base: config.api_url.clone(),
@@ -36,6 +37,12 @@ impl App {
             identity: Arc::default(),
             retention: config.tuning.retention,
             written: Arc::default(),
+            bot: Arc::default(),
+            breaker: Arc::default(),
+            reconcile_every: config.tuning.reconcile,
+            poll: config.tuning.poll,
+            started_at,
+            wake: Arc::default(),
             queue: Arc::new(queue),
             store,
             github,

@@ -55,3 +55,10 @@ pub struct PullIntent {
     pub head: Sha,
     pub draft: PullDraft,
 }
+
+impl PullIntent {
+    /// Under which the pull request of a contribution is written down.
+    pub fn effect_key(contribution: &str) -> String {
+        format!("pull/{contribution}")
+    }
+}

@@ -23,6 +23,8 @@ pub enum Verb {
     Review(Review),
     /// Scan files and folders whole; no GitHub needed.
     Scan(Scan),
+    /// Make the change that an issue asks for in a local repository; no GitHub needed.
+    Fix(Fix),
     /// List the static rules, or explain one.
     Rules(Rules),
     /// Run the GitHub App's server.
@@ -42,6 +44,9 @@ pub struct Serve {
     /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,
+    /// Take deliveries from the App's delivery log: needs no public address and no webhook secret [env: OCTOSWARM_POLL]
+    #[arg(long)]
+    pub poll: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -120,6 +125,36 @@ pub struct Scan {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 a change was made, 1 nothing that it could do (standard error says why), 2 wrong usage, \
+                  3 could not be done."
+)]
+pub struct Fix {
+    /// Repository, or a folder in it
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// File with the issue's text, its title on the first line; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub issue: PathBuf,
+    #[command(flatten)]
+    pub target: FixTarget,
+}
+
+#[derive(Debug, ClapArgs)]
+#[group(multiple = false)]
+pub struct FixTarget {
+    /// Print the change as a diff and touch nothing [default]
+    #[arg(long)]
+    pub diff: bool,
+    /// Commit the change onto HEAD as a new branch; the work tree stays as it is
+    #[arg(long, value_name = "NAME")]
+    pub branch: Option<String>,
+    /// Write the change into the work tree
+    #[arg(long)]
+    pub apply: bool,
 }
 
 #[derive(Debug, ClapArgs)]

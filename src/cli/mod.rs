@@ -5,6 +5,7 @@
 
 mod args;
 mod demo;
+mod fix;
 mod report;
 mod review;
 mod rules;
@@ -19,6 +20,8 @@ use args::{Args, Verb};
 
 /// Findings at or above the bar.
 const EXIT_FINDINGS: u8 = 1;
+/// No mechanic of ours solves it.
+const EXIT_NOTHING: u8 = 1;
 /// Wrong use or configuration; clap exits with it too.
 const EXIT_USAGE: u8 = 2;
 /// The work itself could not be done.
@@ -55,6 +58,7 @@ pub fn main() -> ExitCode {
             Verb::Demo(args) => demo::cmd_demo(args).await,
             Verb::Review(args) => review::cmd_review(args).await,
             Verb::Scan(args) => scan::cmd_scan(args).await,
+            Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
         }
     });

@@ -18,12 +18,22 @@ use crate::config::{Overrides, ServerConfig};
 use crate::webhook;
 
 pub async fn cmd_serve(args: args::Serve) -> Exit {
-    let overrides = Overrides { file: args.config, listen: args.listen, state: args.state };
+    let overrides = Overrides { file: args.config, listen: args.listen, state: args.state, poll: args.poll };
     let config = ServerConfig::load(&overrides).map_err(|e| Failure::Usage(e.into()))?;
     start_logging(config.log, "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn");
     let app = App::new(&config).await?;
-    let door = webhook::State::new(app.store().clone(), config.webhook_secrets.clone(), app::EVENTS)?;
-    let router = webhook::router(door).merge(health(app.clone()));
+    let mut router = health(app.clone());
+    // Who polls may have no secret: then there is no door that would need one.
+    if !config.webhook_secrets.is_empty() {
+        let door = webhook::State::new(app.store().clone(), config.webhook_secrets.clone(), app::HANDLED)?;
+        router = router.merge(webhook::router(door));
+    }
+    if config.tuning.poll {
+        tracing::info!(
+            seconds = config.tuning.reconcile.unwrap_or_default().as_secs(),
+            "deliveries are taken from the App's delivery log; the App's webhook must be active, whatever its address"
+        );
+    }
     let listener =
         TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
     // The one line on standard output: where we are, for whoever started us with port 0.

@@ -32,9 +32,17 @@ pub struct CommandTarget {
     /// SHA-256 of the comment's text: an edited comment is another request.
     pub text: String,
     pub verbs: Vec<Verb>,
-    /// First words after the prefix that are no verb, as they were written.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<UnknownWord>,
     pub by: Sender,
+}
+
+/// The first word after the prefix that is no verb.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownWord {
+    /// As it was written.
+    pub word: String,
+    /// What was probably meant.
+    pub nearest: Option<Verb>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +140,7 @@ impl CommandTarget {
 
     /// Commands of one conversation are obeyed in their order.
     pub fn group(&self) -> String {
-        format!("command/{}/{}", self.place.repository, self.issue.number)
+        command_group(self.place.repository, self.issue.number)
     }
 }
 
@@ -144,7 +152,7 @@ impl FixTarget {
 
     /// Its own: the push that a fix makes must not end the fix, as it ends reviews of the older head.
     pub fn group(&self) -> String {
-        format!("fix/{}/{}", self.place.repository, self.number)
+        fix_group(self.place.repository, self.number)
     }
 
     /// The review of the same head.
@@ -176,6 +184,16 @@ impl ContributeTarget {
 /// `contribute/<repository id>/<issue>`.
 pub fn contribution_key(repository: RepositoryId, issue: IssueNumber) -> String {
     format!("contribute/{repository}/{issue}")
+}
+
+/// `fix/<repository id>/<number>`.
+pub fn fix_group(repository: RepositoryId, pull: PullNumber) -> String {
+    format!("fix/{repository}/{pull}")
+}
+
+/// `command/<repository id>/<number>`.
+pub fn command_group(repository: RepositoryId, number: IssueNumber) -> String {
+    format!("command/{repository}/{number}")
 }
 
 /// `issue/<repository id>/<number>`.

@@ -22,6 +22,11 @@ pub fn iso8601(millis: i64) -> String {
         .to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
+/// The other way round; `None` for what is no such time.
+pub fn parse_iso8601(text: &str) -> Option<i64> {
+    chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_millis())
+}
+
 /// For a terminal: what would steer it, or turn the reading order around, is shown as its code. Line breaks and tabs stay.
 pub fn visible(text: &str) -> String {
     map_steering(text, |c, out| out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))))

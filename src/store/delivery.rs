@@ -110,6 +110,18 @@ impl Store {
         row.as_ref().map(load).transpose()
     }
 
+    /// Whether that delivery is stored, without reading its body.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn has_delivery(&self, guid: &DeliveryId) -> Result<bool, Error> {
+        let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM delivery WHERE guid = ?")
+            .bind(guid.as_str())
+            .fetch_optional(&mut *self.reader().await?)
+            .await?;
+        Ok(found.is_some())
+    }
+
     /// Newest first; `before` pages on (rows received earlier than that). Bodies are left out: `delivery` has them.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
-use crate::domain::{DeliveryId, Job, JobId, Millis};
+use crate::domain::{DeliveryId, InstallationId, Job, JobId, Millis, RepositoryId};
 
 stored_enum!(
     JobState, "job" {
@@ -141,32 +141,95 @@ impl Store {
         except_unique_key: Option<&str>,
         reason: &str,
     ) -> Result<u64, Error> {
+        let except = except_unique_key.unwrap_or_default();
+        self.cancel("group_key = ?3 AND unique_key <> ?4", group_key, except, reason).await
+    }
+
+    /// The same for all that concerns a repository: it was taken from us.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn cancel_repository(&self, repository: RepositoryId, reason: &str) -> Result<u64, Error> {
+        self.cancel("group_key GLOB ?3 AND ?4 = ''", &format!("*/{repository}/*"), "", reason).await
+    }
+
+    /// The same for all that an installation asked for: it was suspended or removed.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn cancel_installation(&self, installation: InstallationId, reason: &str) -> Result<u64, Error> {
+        let of_it = "coalesce(json_extract(payload, '$.installation'), json_extract(payload, '$.place.installation'))
+                         = CAST(?3 AS INTEGER) AND ?4 = ''";
+        self.cancel(of_it, &installation.to_string(), "", reason).await
+    }
+
+    /// `which` is a condition over `?3` and `?4`.
+    async fn cancel(&self, which: &'static str, third: &str, fourth: &str, reason: &str) -> Result<u64, Error> {
         let now = self.now();
         let touched = {
             let mut conn = self.writer().await?;
-            sqlx::query(
+            let sql = format!(
                 "UPDATE job SET
                      cancel_requested_at = coalesce(cancel_requested_at, ?1),
                      finished_at = CASE WHEN started_at IS NULL THEN ?1 END,
                      state = CASE WHEN started_at IS NULL THEN 'cancelled' ELSE state END,
                      run_at = CASE WHEN state = 'running' THEN run_at ELSE ?1 END,
                      last_error = ?2, updated_at = ?1
-                 WHERE group_key = ?3 AND state IN ('available', 'scheduled', 'running', 'retryable')
-                   AND cancel_requested_at IS NULL AND (?4 IS NULL OR unique_key <> ?4)",
-            )
-            .bind(now)
-            .bind(reason)
-            .bind(group_key)
-            .bind(except_unique_key)
-            .execute(&mut **conn)
-            .await?
-            .rows_affected()
+                 WHERE state IN ('available', 'scheduled', 'running', 'retryable')
+                   AND cancel_requested_at IS NULL AND {which}"
+            );
+            sqlx::query(sqlx::AssertSqlSafe(sql))
+                .bind(now)
+                .bind(reason)
+                .bind(third)
+                .bind(fourth)
+                .execute(&mut **conn)
+                .await?
+                .rows_affected()
         };
         if touched > 0 {
             self.bell().ring_cancels();
             self.bell().ring_jobs();
         }
         Ok(touched)
+    }
+
+    /// The jobs of a group, newest first.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn group_jobs(&self, group_key: &str, limit: usize) -> Result<Vec<JobRow>, Error> {
+        let rows = sqlx::query("SELECT * FROM job WHERE group_key = ? ORDER BY id DESC LIMIT ?")
+            .bind(group_key)
+            .bind(row::limit(limit))
+            .fetch_all(&mut *self.reader().await?)
+            .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// How many jobs of a group were put in since then.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn jobs_since(&self, group_key: &str, since: Millis) -> Result<u64, Error> {
+        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM job WHERE group_key = ? AND created_at >= ?")
+            .bind(group_key)
+            .bind(since)
+            .fetch_one(&mut *self.reader().await?)
+            .await?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// Whether a job with that key was ever put in, in whatever state it is.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn knows_job(&self, unique_key: &str) -> Result<bool, Error> {
+        let found: Option<i64> = sqlx::query_scalar("SELECT 1 FROM job WHERE unique_key = ? LIMIT 1")
+            .bind(unique_key)
+            .fetch_optional(&mut *self.reader().await?)
+            .await?;
+        Ok(found.is_some())
     }
 
     /// Brings a job back from the dead letter with all its attempts.

@@ -134,6 +134,27 @@ impl Store {
         rows.iter().map(load).collect()
     }
 
+    /// The latest runs about one issue or pull request, newest first.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn runs_about(
+        &self,
+        repository: RepositoryId,
+        number: PullNumber,
+        limit: usize,
+    ) -> Result<Vec<RunRow>, Error> {
+        let rows = sqlx::query(
+            "SELECT * FROM run WHERE repository = ? AND number = ? ORDER BY started_at DESC, id DESC LIMIT ?",
+        )
+        .bind(repository.0.cast_signed())
+        .bind(number.0.cast_signed())
+        .bind(row::limit(limit))
+        .fetch_all(&mut *self.reader().await?)
+        .await?;
+        rows.iter().map(load).collect()
+    }
+
     /// Oldest first: one for each attempt that began anew.
     ///
     /// # Errors

@@ -9,13 +9,18 @@
 
 mod analysis;
 mod cli;
+mod cli_fix;
+mod commands;
+mod contribute;
 mod demo;
 mod faults;
 mod flow;
 mod github;
 mod publish;
 mod queue;
+mod reconcile;
 mod store;
 mod support;
+mod swarm_faults;
 mod webhook;
 mod workspace;

@@ -5,6 +5,7 @@ mod play;
 mod server;
 mod show;
 mod story;
+mod swarm;
 mod tree;
 
 use std::io::IsTerminal;

@@ -9,7 +9,7 @@ use owo_colors::OwoColorize;
 use super::story::Scenario;
 use crate::app::runs::{DeliveryState, Observer, StepState, Timeline, TimelineRun};
 use crate::cli::report::line;
-use crate::demo::ReviewComment;
+use crate::demo::{IssueComment, Pull, ReviewComment};
 use crate::domain::{Finding, Millis};
 use crate::stdx::text::{visible, visible_line, visible_source};
 
@@ -146,6 +146,29 @@ impl Show {
         if !effects.is_empty() {
             self.say(&format!("      {} {}", "effects".cyan(), effects.join(" · ").dimmed()));
         }
+    }
+
+    /// What the App said in a conversation.
+    pub fn reply(&self, comment: &IssueComment) {
+        self.say(&format!("  {}", format!("#{} the App says", comment.number).bold()));
+        self.text(&comment.body);
+    }
+
+    /// A pull request that the App opened.
+    pub fn pull(&self, pull: &Pull) {
+        let draft = if pull.draft { ", a draft" } else { "" };
+        let head = format!("#{} {} ({}{draft})", pull.number, visible_line(&pull.title), visible_line(&pull.head_ref));
+        self.say(&format!("  {}", head.bold()));
+        self.text(&pull.body);
+    }
+
+    /// Markdown as it was posted, without its hidden part.
+    fn text(&self, body: &str) {
+        let shown = body.lines().filter(|line| !line.starts_with("<!--"));
+        visible(&shown.collect::<Vec<_>>().join("\n"))
+            .trim_end()
+            .lines()
+            .for_each(|line| self.say(&format!("        {} {line}", "│".dimmed())));
     }
 
     /// A comment under the line it stands on, with its suggestion.

@@ -17,7 +17,7 @@ use crate::domain::Finding;
 pub const REPO: &str = "octo/shop";
 
 /// How long anything may take before the story gives up on it.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One thing that people do, and whether it came out right.
 #[derive(Debug, Clone, Serialize)]
@@ -45,7 +45,7 @@ pub struct Story {
 pub struct Checks(Vec<String>);
 
 impl Checks {
-    fn that(&mut self, holds: bool, otherwise: impl Into<String>) {
+    pub(super) fn that(&mut self, holds: bool, otherwise: impl Into<String>) {
         if !holds {
             self.0.push(otherwise.into());
         }
@@ -98,7 +98,8 @@ impl Story {
             "the server is killed with SIGKILL after its review took effect and before it learns of it",
         )?;
         let checks = self.killed().await;
-        self.outcome(checks).await
+        self.outcome(checks).await?;
+        self.tell_of_issues().await
     }
 
     async fn planted_defects(&mut self) -> anyhow::Result<Checks> {
@@ -252,7 +253,7 @@ impl Story {
         Ok(())
     }
 
-    fn expect_check(&self, checks: &mut Checks, number: u64, conclusion: &str) {
+    pub(super) fn expect_check(&self, checks: &mut Checks, number: u64, conclusion: &str) {
         let runs = self.check_conclusions(number);
         checks.that(runs == [conclusion], format!("one check run should say {conclusion}, not {runs:?}"));
     }
@@ -298,7 +299,7 @@ impl Story {
     }
 
     /// Waits until everything that was sent has been delivered and everything delivered has been worked off.
-    async fn settle(&mut self) -> anyhow::Result<()> {
+    pub(super) async fn settle(&mut self) -> anyhow::Result<()> {
         let began = Instant::now();
         loop {
             self.github.deliveries_settled().await;
@@ -313,6 +314,33 @@ impl Story {
         }
     }
 
+    pub(super) async fn kill(&mut self) -> anyhow::Result<()> {
+        self.server.kill().await
+    }
+
+    pub(super) async fn restart(&mut self, told: &str) -> anyhow::Result<()> {
+        self.server.restart().await?;
+        self.show.say(told);
+        Ok(())
+    }
+
+    pub(super) fn say(&self, text: &str) {
+        self.show.say(text);
+    }
+
+    /// Waits for something that nobody announces.
+    pub(super) async fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while !holds(self) {
+            if began.elapsed() > PATIENCE {
+                bail!("{what}: not within {} s; the server's log: {}", PATIENCE.as_secs(), self.server_log());
+            }
+            self.show.progress(&self.observer).await?;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
     /// Shows what happens until dropped.
     pub async fn watch(&mut self) -> anyhow::Result<()> {
         loop {
@@ -322,7 +350,7 @@ impl Story {
         }
     }
 
-    fn scenario(&mut self, name: &'static str, title: &'static str) -> anyhow::Result<()> {
+    pub(super) fn scenario(&mut self, name: &'static str, title: &'static str) -> anyhow::Result<()> {
         self.show.title(self.scenarios.len() + 1, title);
         self.scenarios.push(Scenario {
             name,
@@ -334,7 +362,7 @@ impl Story {
         Ok(())
     }
 
-    async fn outcome(&mut self, checks: anyhow::Result<Checks>) -> anyhow::Result<()> {
+    pub(super) async fn outcome(&mut self, checks: anyhow::Result<Checks>) -> anyhow::Result<()> {
         let problems = checks.map_or_else(|error| vec![format!("{error:#}")], |checks| checks.0);
         self.show_news().await?;
         let now = self.show.elapsed();
@@ -354,7 +382,17 @@ impl Story {
         let news: Vec<&Timeline> =
             timelines.iter().filter(|timeline| self.shown.insert(timeline.delivery.guid.to_string())).collect();
         self.show.timelines(&news);
+        let bot = self.github.bot_login();
+        for posted in self.github.all_comments(REPO).into_iter().filter(|comment| comment.author == bot) {
+            // Edited in place: shown again when it says something else.
+            if self.shown.insert(format!("reply {} {}", posted.id, posted.body)) {
+                self.show.reply(&posted);
+            }
+        }
         for pull in self.github.pulls(REPO) {
+            if pull.author == bot && self.shown.insert(format!("pull {}", pull.number)) {
+                self.show.pull(&pull);
+            }
             for comment in self.comments(pull.number) {
                 if self.shown.insert(format!("comment {}", comment.id)) {
                     self.show.comment(&comment, &findings);
@@ -401,7 +439,7 @@ impl Story {
         self.github.stop().await;
     }
 
-    fn people(&self) -> People {
+    pub(super) fn people(&self) -> People {
         self.github.people()
     }
 }

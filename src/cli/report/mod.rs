@@ -1,7 +1,10 @@
 //! What a review looks like on standard output, in each format.
 
+mod fix;
 mod text;
 mod workflow;
+
+pub use fix::{fixed, not_fixed};
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -89,6 +92,20 @@ fn outcome_line(findings: &[Finding], outcome: &Outcome) -> String {
 pub fn line(text: &str) {
     use std::io::Write;
     let _reader_gone = writeln!(anstream::stdout(), "{text}");
+}
+
+/// Text that another program reads, byte for byte; on a terminal nothing in it may steer.
+pub fn raw(text: &str) {
+    use std::io::{IsTerminal, Write};
+    let stdout = std::io::stdout();
+    let text = if stdout.is_terminal() { visible(text) } else { text.to_owned() };
+    let _reader_gone = stdout.lock().write_all(text.as_bytes());
+}
+
+/// What a person is told beside the output that a program reads.
+pub fn note(text: &str) {
+    use std::io::Write;
+    let _reader_gone = writeln!(anstream::stderr(), "{}", visible(text));
 }
 
 pub fn error(text: &str) {

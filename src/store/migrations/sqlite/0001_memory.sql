@@ -77,6 +77,7 @@ CREATE TABLE run (
 
 CREATE INDEX run_started ON run (started_at);
 CREATE INDEX run_job ON run (job) WHERE job IS NOT NULL;
+CREATE INDEX run_about ON run (repository, number, started_at) WHERE repository IS NOT NULL;
 
 CREATE TABLE step (
     id          INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

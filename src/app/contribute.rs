@@ -1,0 +1,307 @@
+//! `Job::Contribute`: from an issue to a pull request, or to one helpful comment.
+
+use serde_json::json;
+
+use crate::agent::{self, Contributing, Role, Scene, gate};
+use crate::artifact::facts::ContributeSettings;
+use crate::artifact::reply::About;
+use crate::artifact::swarm::{
+    CiState, CiStatus, CodeChanges, CodebaseMap, CreatedCommit, CreatedPull, IssueAnalysis, LinkedIssue, PrCreated,
+    PullState, PullSummary,
+};
+use crate::artifact::{Content, Document, PullDraft, PullIntent, PushIntent, Reply};
+use crate::config::{Commits, RepoConfig};
+use crate::domain::{ContributeTarget, PullNumber, RunId};
+use crate::github::Repo;
+use crate::pipeline::{self, Outputs};
+use crate::publish::{self, CommitMode, Opened, Pushed};
+use crate::queue::Leased;
+use crate::store::{NewRun, RunState};
+use crate::workspace::{Edit, Tree};
+
+use super::local::Nothing;
+use super::{App, Error};
+
+impl App {
+    pub(super) async fn contribute(&self, target: &ContributeTarget, leased: &Leased) -> Result<(), Error> {
+        let run = self
+            .store
+            .start_run(NewRun {
+                kind: "contribute".into(),
+                repository: Some(target.place.repository),
+                repo: target.place.repo.clone(),
+                number: Some(PullNumber(target.issue.number.0)),
+                head: None,
+                job: Some(leased.id),
+            })
+            .await?;
+        let contributed = self.contributed(target, run, leased).await;
+        let reply = match &contributed {
+            Ok(reply) => {
+                let outcome = json!({ "outcome": summary(reply) });
+                self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
+                Some(reply.clone())
+            }
+            Err(error) => self.failed_run(run, leased, error, "work on this issue").await?,
+        };
+        if let Some(reply) = reply {
+            self.tell(target, run, reply).await?;
+        }
+        contributed.map(|_| ())
+    }
+
+    /// A command has its answer. A label gets a word only where the pull request does not speak for itself, or an
+    /// earlier word would mislead.
+    async fn tell(&self, target: &ContributeTarget, run: RunId, reply: Reply) -> Result<(), Error> {
+        let repo = self.repo_now(&target.place).await?;
+        let number = target.issue.number;
+        if let Some(comment) = target.comment {
+            let about = About::Comment { comment, topic: "fix".into() };
+            return self.reply(&repo, number, about, Some(run), reply).await;
+        }
+        let said = format!("contribution/{}/{number}", target.place.repository);
+        let speaks_for_itself = matches!(reply, Reply::PullOpened { .. });
+        let cancelled = matches!(reply, Reply::Failed { .. }) && !self.is_open(&repo, target).await?;
+        if cancelled || (speaks_for_itself && self.store.effect(&said).await?.is_none()) {
+            return Ok(());
+        }
+        self.reply(&repo, number, About::Contribution, Some(run), reply).await
+    }
+
+    async fn is_open(&self, repo: &Repo, target: &ContributeTarget) -> Result<bool, Error> {
+        Ok(super::event::still_there(repo.issue(target.issue.number).await)?.is_some_and(|issue| issue.open))
+    }
+
+    async fn contributed(&self, target: &ContributeTarget, run: RunId, leased: &Leased) -> Result<Reply, Error> {
+        self.may_begin(leased)?;
+        let repo = self.repo_now(&target.place).await?;
+        let issue = repo.issue(target.issue.number).await?;
+        if !issue.open {
+            return Err(Error::Overtaken("the issue is closed".into()));
+        }
+        if let Some(has) = self.lacks_write(&repo, &target.by).await? {
+            return Err(Error::Overtaken(format!("`{}` may not write any more: {has}", target.by.login)));
+        }
+        let config = self.configuration(&repo, None).await?.config;
+        if !config.contribute {
+            return Ok(Reply::Declined { why: "this repository's configuration says `contribute: false`".into() });
+        }
+        let journal = self.journal(run);
+        journal.say(&format!("working on {}#{}", target.place.repo, target.issue.number)).await?;
+        let identity = self.identity().await?;
+        let publisher = self.publisher.under(&leased.lease);
+        if let Some(pull) = publisher.find_pull(&repo, identity, &target.key()).await? {
+            journal.say(&format!("#{} is open already", pull.number)).await?;
+            return Ok(Reply::PullOpened { number: pull.number, adopted: true, draft: pull.draft });
+        }
+        let info = repo.info().await?;
+        let tree = match self.mirrors.branch(self.remote(&repo).await?, &info.default_branch, &leased.cancel).await {
+            Err(error) if error.is_empty_repository() => {
+                return Ok(Reply::Declined { why: "the repository has no commits yet".into() });
+            }
+            tree => tree?,
+        };
+        journal.say(&format!("{} fetched at {}", info.default_branch, tree.commit().short())).await?;
+        let facts = self.contribute_facts(&repo, &info, target, &issue, tree.commit(), settings(&config)).await?;
+        let scene = Contributing { tree: tree.clone(), facts: std::sync::Arc::new(facts) };
+        let cx = self.context(Scene::Contribute(scene), &leased.cancel);
+        let outputs = pipeline::contribute::run(&cx, &journal).await?;
+        if let Some(stopped) = &outputs.stopped {
+            return Ok(declined(&cx.contributing().map_err(of_agent)?.facts.linked, stopped));
+        }
+        let changes: Document<CodeChanges> = outputs.get(Role::Coder)?;
+        let changes = match changes.outcome {
+            Ok(changes) if changes.commit_ready => changes,
+            Ok(changes) => return cannot_solve(&outputs, changes.validation.errors),
+            Err(faults) => return cannot_solve(&outputs, faults.into_iter().map(|fault| fault.message).collect()),
+        };
+        let bounds = settings(&config);
+        let gated = match gate::check(&self.engine, &tree, &changes, &bounds).await.map_err(of_agent)? {
+            Ok(gated) => gated,
+            Err(reasons) => return cannot_solve(&outputs, reasons),
+        };
+        journal.say(&format!("{} files changed, parsed and scanned again", gated.files.len())).await?;
+        let new = tree.with(&gated.edits).await?;
+        let draft: PullDraft = outputs.get(Role::Pr)?;
+        let push = PushIntent {
+            key: target.key(),
+            run,
+            branch: draft.branch.clone(),
+            expected: None,
+            parent: tree.commit().clone(),
+            message: draft.commit_message.clone(),
+            at: leased.created_at,
+        };
+        let pushed = self.push_to_free_branch(&repo, &new, &gated.edits, push, &config, &info.default_branch, leased);
+        let (pushed, branch) = pushed.await?;
+        journal.say(&format!("{} pushed to {branch}", pushed.head.short())).await?;
+        let intent = PullIntent {
+            key: target.key(),
+            run,
+            issue: target.issue.number,
+            issue_url: target.issue.url.clone(),
+            asked_by: target.by.login.clone(),
+            base_branch: info.default_branch.clone(),
+            closes_issue: true,
+            head: pushed.head.clone(),
+            draft: PullDraft { branch, ..draft },
+        };
+        let opened = publisher.pull(&repo, identity, &intent).await?;
+        let proof = Document::completed(cx.timestamp(), pr_created(&intent, &opened, &changes));
+        let proof = serde_json::to_value(proof).map_err(|source| pipeline::Error::Document { role: "pr", source })?;
+        journal.shelve(PrCreated::FILE, &proof).await?;
+        journal.say(&format!("#{} {}", opened.number, if opened.adopted { "adopted" } else { "opened" })).await?;
+        Ok(Reply::PullOpened { number: opened.number, adopted: opened.adopted, draft: opened.draft })
+    }
+
+    /// A branch of that name which is somebody else's is left alone; the next free name is taken.
+    #[expect(clippy::too_many_arguments, reason = "what a push needs")]
+    async fn push_to_free_branch(
+        &self,
+        repo: &Repo,
+        new: &Tree,
+        edits: &[Edit],
+        intent: PushIntent,
+        config: &RepoConfig,
+        base: &str,
+        leased: &Leased,
+    ) -> Result<(Pushed, String), Error> {
+        const NAMES: usize = 5;
+        let wanted = intent.branch.clone();
+        for nth in 1..=NAMES {
+            let branch = if nth == 1 { wanted.clone() } else { format!("{wanted}-{nth}") };
+            let intent = PushIntent { branch: branch.clone(), ..intent.clone() };
+            match self.push(repo, new, edits, &intent, config, base, leased).await {
+                Err(Error::Publish(publish::Error::Taken { .. })) if nth < NAMES => {}
+                pushed => return Ok((pushed?, branch)),
+            }
+        }
+        Err(Error::Publish(publish::Error::Taken { branch: wanted }))
+    }
+
+    /// Pushes by git, or has GitHub make the commit where commits must be signed.
+    #[expect(clippy::too_many_arguments, reason = "what a push needs")]
+    pub(super) async fn push(
+        &self,
+        repo: &Repo,
+        new: &Tree,
+        edits: &[Edit],
+        intent: &PushIntent,
+        config: &RepoConfig,
+        base: &str,
+        leased: &Leased,
+    ) -> Result<Pushed, Error> {
+        let mode = match config.commits {
+            Commits::Git => CommitMode::Git,
+            Commits::Api => CommitMode::Api,
+            Commits::Auto if repo.needs_signatures(&intent.branch).await? || repo.needs_signatures(base).await? => {
+                CommitMode::Api
+            }
+            Commits::Auto => CommitMode::Git,
+        };
+        let app = self.identity().await?;
+        let who = self.bot(app).await?;
+        let publisher = self.publisher.under(&leased.lease);
+        let pushed = publisher.push(repo, app, who, &self.mirrors, new, edits, intent, mode, &leased.cancel).await;
+        match pushed {
+            // Classic branch protection does not show to everyone who asks; the refusal does.
+            Err(publish::Error::SignatureRequired { .. }) if config.commits == Commits::Auto => {
+                let mode = CommitMode::Api;
+                Ok(publisher.push(repo, app, who, &self.mirrors, new, edits, intent, mode, &leased.cancel).await?)
+            }
+            other => Ok(other?),
+        }
+    }
+}
+
+pub(super) fn settings(config: &RepoConfig) -> ContributeSettings {
+    ContributeSettings {
+        max_files: config.max_files,
+        max_lines: config.max_lines,
+        protected: config.protected.clone(),
+        ignore: config.ignore.clone(),
+        disable: config.disable.clone(),
+    }
+}
+
+pub(super) fn of_agent(source: agent::Error) -> Error {
+    Error::Pipeline(pipeline::Error::Agent { role: "gate", source })
+}
+
+fn summary(reply: &Reply) -> String {
+    match reply {
+        Reply::PullOpened { number, adopted: false, .. } => format!("opened #{number}"),
+        Reply::PullOpened { number, adopted: true, .. } => format!("#{number} was open already"),
+        Reply::AlreadyAddressed { number, .. } => format!("#{number} addresses it already"),
+        Reply::Declined { why } => format!("declined: {why}"),
+        _ => "nothing that could be done mechanically".to_owned(),
+    }
+}
+
+fn declined(linked: &[crate::artifact::facts::LinkedPull], stopped: &pipeline::Stopped) -> Reply {
+    let addressed = stopped.faults.iter().any(|fault| fault.code == "already-addressed");
+    match linked.first().filter(|_| addressed) {
+        Some(pull) => Reply::AlreadyAddressed { number: PullNumber(pull.number), author: pull.author.clone() },
+        None => {
+            let why: Vec<&str> = stopped.faults.iter().map(|fault| fault.message.as_str()).collect();
+            Reply::Declined { why: why.join("; ") }
+        }
+    }
+}
+
+/// The one helpful comment.
+fn cannot_solve(outputs: &Outputs, why: Vec<String>) -> Result<Reply, Error> {
+    let Nothing { understood, plan, files, why } = nothing(outputs, why)?;
+    Ok(Reply::CannotSolve { understood, plan, files, why })
+}
+
+/// What analyst and explorer found out, although nothing came of it.
+pub(super) fn nothing(outputs: &Outputs, why: Vec<String>) -> Result<Nothing, Error> {
+    let analysis: Document<IssueAnalysis> = outputs.get(Role::Analyst)?;
+    let map: Document<CodebaseMap> = outputs.get(Role::Explorer)?;
+    let (understood, plan) = analysis.outcome.map_or_else(
+        |_| (Vec::new(), Vec::new()),
+        |it| {
+            let mut understood = vec![it.analysis.summary];
+            understood.extend(it.analysis.requirements);
+            (understood, it.implementation_plan.steps)
+        },
+    );
+    let files = map.outcome.map_or_else(
+        |_| Vec::new(),
+        |map| map.relevant_files.to_modify.into_iter().take(5).map(|file| file.path).collect(),
+    );
+    Ok(Nothing { understood, plan, files, why })
+}
+
+fn pr_created(intent: &PullIntent, opened: &Opened, changes: &CodeChanges) -> PrCreated {
+    let draft = &intent.draft;
+    PrCreated {
+        pr: CreatedPull {
+            url: opened.url.clone(),
+            number: opened.number.0,
+            title: draft.title.clone(),
+            branch: draft.branch.clone(),
+            base: intent.base_branch.clone(),
+            state: if opened.draft { PullState::Draft } else { PullState::Open },
+            draft: opened.draft,
+        },
+        commits: vec![CreatedCommit {
+            sha: intent.head.to_string(),
+            message: draft.commit_message.clone(),
+            files_changed: changes.summary.total_files_changed,
+        }],
+        issue_linked: LinkedIssue {
+            number: intent.issue.0,
+            url: intent.issue_url.clone(),
+            auto_close: intent.closes_issue,
+        },
+        ci_status: CiStatus { checks_started: false, initial_status: CiState::Pending },
+        summary: PullSummary {
+            files_in_pr: changes.summary.total_files_changed,
+            additions: changes.summary.total_additions,
+            deletions: changes.summary.total_deletions,
+            commits: 1,
+        },
+    }
+}

@@ -1,0 +1,139 @@
+//! `octoswarm fix` as a user calls it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::contribute::{BODY, SAFE, TITLE, UNSAFE};
+
+fn fix(dir: &Path, args: &[&str], issue: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.arg("fix").args(args).current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A child that refuses its arguments does not read its input.
+    let _refused = child.stdin.take().unwrap().write_all(issue.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn exits(output: &Output, code: i32) {
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{}\nstderr:\n{}", out(output), err(output));
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"])
+        .args(args)
+        .current_dir(dir)
+        .env("HOME", dir)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn repository() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "-q"]);
+    std::fs::write(dir.path().join("a.py"), UNSAFE).unwrap();
+    std::fs::write(dir.path().join("b.txt"), "plain\n").unwrap();
+    git(dir.path(), &["add", "."]);
+    git(dir.path(), &["commit", "-qm", "Begin"]);
+    dir
+}
+
+fn issue() -> String {
+    format!("{TITLE}\n\n{BODY}")
+}
+
+#[test]
+fn the_change_is_a_diff_on_standard_output_that_git_applies() {
+    let dir = repository();
+    let output = fix(dir.path(), &["--issue", "-"], &issue());
+    exits(&output, 0);
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.py")).unwrap(), UNSAFE, "nothing is touched");
+    std::fs::write(dir.path().join("change.diff"), out(&output)).unwrap();
+    git(dir.path(), &["apply", "change.diff"]);
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.py")).unwrap(), SAFE);
+    assert!(err(&output).contains("a.py") && err(&output).contains("not run"), "{}", err(&output));
+}
+
+#[test]
+fn the_issue_may_stand_in_a_file() {
+    let dir = repository();
+    std::fs::write(dir.path().join("issue.md"), issue()).unwrap();
+    let output = fix(dir.path(), &[".", "--issue", "issue.md", "--diff"], "");
+    exits(&output, 0);
+    assert!(out(&output).contains("+        return yaml.safe_load(file)"));
+}
+
+#[test]
+fn the_work_tree_is_changed_when_asked_for() {
+    let dir = repository();
+    let output = fix(dir.path(), &["--issue", "-", "--apply"], &issue());
+    exits(&output, 0);
+    assert_eq!(out(&output), "a.py\n");
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.py")).unwrap(), SAFE);
+    assert_eq!(git(dir.path(), &["status", "--short"]), " M a.py\n");
+}
+
+#[test]
+fn work_that_is_not_committed_is_kept() {
+    let dir = repository();
+    let mine = format!("{UNSAFE}\n\nMINE = 1\n");
+    std::fs::write(dir.path().join("a.py"), &mine).unwrap();
+    exits(&fix(dir.path(), &["--issue", "-", "--apply"], &issue()), 0);
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.py")).unwrap(), format!("{SAFE}\n\nMINE = 1\n"));
+}
+
+#[test]
+fn a_branch_is_made_and_the_work_tree_left_alone() {
+    let dir = repository();
+    let output = fix(dir.path(), &["--issue", "-", "--branch", "safe"], &issue());
+    exits(&output, 0);
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.py")).unwrap(), UNSAFE);
+    assert_eq!(git(dir.path(), &["show", "safe:a.py"]), SAFE);
+    assert_eq!(git(dir.path(), &["rev-parse", "safe^"]), git(dir.path(), &["rev-parse", "main"]));
+    assert_eq!(git(dir.path(), &["status", "--short"]), "");
+    let again = fix(dir.path(), &["--issue", "-", "--branch", "safe"], &issue());
+    exits(&again, 2);
+    assert!(err(&again).contains("safe"), "{}", err(&again));
+}
+
+#[test]
+fn what_no_mechanic_solves_exits_with_1_and_says_why() {
+    let dir = repository();
+    let output = fix(dir.path(), &["--issue", "-"], "Add a dark mode\n\nIt should follow the system's setting.\n");
+    exits(&output, 1);
+    assert_eq!(out(&output), "");
+    assert!(err(&output).contains("Nothing was changed"), "{}", err(&output));
+}
+
+#[test]
+fn wrong_use_exits_with_2_and_changes_nothing() {
+    let dir = repository();
+    for args in [
+        &["--issue", "missing.md"][..],
+        &[],
+        &["--issue", "-", "--apply", "--diff"],
+        &["nowhere", "--issue", "-"],
+        &["--issue", "-", "--branch", "a..b"],
+    ] {
+        let output = fix(dir.path(), args, &issue());
+        exits(&output, 2);
+        assert!(!err(&output).is_empty(), "{args:?}");
+    }
+    exits(&fix(dir.path(), &["--issue", "-"], "   \n"), 2);
+    let outside = tempfile::tempdir().unwrap();
+    exits(&fix(outside.path(), &["--issue", "-"], &issue()), 2);
+    assert_eq!(git(dir.path(), &["status", "--short"]), "");
+}

@@ -1,0 +1,116 @@
+//! What a missed webhook lost is found again.
+
+use octoswarm::demo::{Change, Fault, OpenPull};
+
+use crate::contribute::{BODY, TITLE, with_unsafe_yaml};
+use crate::support::world::{CLEAN, DEFECTS, REPO, World};
+
+/// Opens a pull request that nobody waits for.
+async fn open_unheard(world: &World) -> u64 {
+    let pull = OpenPull::new("ada", "unheard", "A change", Change::new().write("src/run.py", DEFECTS));
+    let number = world.people().open_pull(REPO, pull).await.unwrap();
+    world.github.deliveries_settled().await;
+    number
+}
+
+#[tokio::test]
+async fn what_happened_while_the_server_was_down_is_fetched_at_its_start() {
+    let mut world = with_unsafe_yaml().await;
+    world.crash().await;
+    let number = open_unheard(&world).await;
+    let issue = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    world.people().label("ada", REPO, issue, "swarm").await.unwrap();
+    world.github.deliveries_settled().await;
+    world.restart().await;
+    world.caught_up().await;
+    assert_eq!(world.comments(number).len(), 2);
+    assert_eq!(world.reviews(number).len(), 1);
+    assert_eq!(world.own_pulls().len(), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_github_cannot_deliver_is_taken_from_the_log() {
+    let mut world = World::start().await;
+    world.mute_webhooks();
+    let number = open_unheard(&world).await;
+    world.app.catch_up().await.unwrap();
+    world.github.deliveries_settled().await;
+    let second = world.app.catch_up().await.unwrap();
+    assert!(second.taken > 0, "{second:?}");
+    world.settle().await;
+    assert_eq!(world.comments(number).len(), 2);
+    assert_eq!(world.reviews(number).len(), 1);
+    assert_eq!(world.app.catch_up().await.unwrap(), Default::default(), "nothing is left");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_read_loses_nothing() {
+    let mut world = World::start().await;
+    world.mute_webhooks();
+    let number = open_unheard(&world).await;
+    world.github.fail_next(Fault::status("GET", "/app/hook/deliveries", 502));
+    world.app.catch_up().await.unwrap_err();
+    world.app.catch_up().await.unwrap();
+    world.github.deliveries_settled().await;
+    world.app.catch_up().await.unwrap();
+    world.settle().await;
+    assert_eq!(world.comments(number).len(), 2);
+    world.reviews(number);
+    world.end_with_refusals().await;
+}
+
+#[tokio::test]
+async fn open_pull_requests_and_labels_are_compared_with_the_rows() {
+    let mut world = with_unsafe_yaml().await;
+    world.app.sweep().await.unwrap();
+    world.mute_webhooks();
+    let number = open_unheard(&world).await;
+    let issue = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    world.people().label("ada", REPO, issue, "swarm").await.unwrap();
+    world.github.deliveries_settled().await;
+    assert_eq!(world.app.sweep().await.unwrap(), 2);
+    world.settle().await;
+    assert_eq!(world.comments(number).len(), 2);
+    assert_eq!(world.own_pulls().len(), 1);
+    assert_eq!(world.app.sweep().await.unwrap(), 1, "our own pull request, of which no webhook told either");
+    world.settle().await;
+    assert_eq!(world.app.sweep().await.unwrap(), 0);
+    world.reviews(number);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_first_sweep_reviews_nothing_that_was_there_before() {
+    let mut world = World::start().await;
+    world.mute_webhooks();
+    open_unheard(&world).await;
+    assert_eq!(world.app.sweep().await.unwrap(), 0);
+    world.settle().await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_polls_needs_no_webhook() {
+    let mut world = World::start().await;
+    world.poll().await;
+    let number = open_unheard(&world).await;
+    world.caught_up().await;
+    assert_eq!(world.comments(number).len(), 2);
+    assert_eq!(world.reviews(number).len(), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_uninstalled_app_keeps_no_clone() {
+    let world = World::start().await;
+    world.open("src/a.py", CLEAN).await;
+    let mirrors = world.state_dir().join("mirrors");
+    let count = || std::fs::read_dir(&mirrors).unwrap().filter(|e| e.as_ref().unwrap().path().is_dir()).count();
+    assert_eq!(count(), 1);
+    world.people().uninstall("ada").await;
+    world.settle().await;
+    assert_eq!(count(), 0);
+    world.end_with_refusals().await;
+}
