@@ -61,7 +61,7 @@ impl Store {
 
     /// Writes down what is going to be said instead of what was, or for the first time: `amend` makes the new intent of the
     /// one that stands, and nobody else amends it meanwhile. An intent that changed is open again, with the proof of what was
-    /// said before as the trace to it; one that stays the same keeps its state.
+    /// said before as the trace to it, and stays `sent` if a request may have left. One that is the same keeps its state.
     ///
     /// # Errors
     /// The database failed or the row is damaged; the intent is as it was then.
@@ -85,8 +85,8 @@ impl Store {
                     return Ok(row);
                 }
                 sqlx::query(
-                    "UPDATE effect SET intent = ?1, state = 'intended', reason = NULL, updated_at = ?2,
-                         run = coalesce((SELECT id FROM run WHERE id = ?3), run)
+                    "UPDATE effect SET intent = ?1, state = CASE state WHEN 'sent' THEN 'sent' ELSE 'intended' END,
+                         reason = NULL, updated_at = ?2, run = coalesce((SELECT id FROM run WHERE id = ?3), run)
                      WHERE key = ?4",
                 )
                 .bind(serde_json::to_string(&intent)?)

@@ -800,6 +800,8 @@ async fn an_amended_effect_is_open_again_and_remembers_what_was_said() {
     assert_eq!((more.run, more.state, more.intent), (Some(run), EffectState::Intended, json!(["review", "fix"])));
     assert_eq!((more.proof, more.sent_at), (Some(json!({"comment": 99})), Some(START)), "the trace stays");
     store.mark_sent(key, clock.now()).await.unwrap();
+    let other = store.amend_effect(key, run, "comment", |_| json!(["review", "help"])).await.unwrap();
+    assert_eq!(other.state, EffectState::Sent, "what may have left is not forgotten");
     store.prove(key, &json!({"comment": 99})).await.unwrap();
 
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
