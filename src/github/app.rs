@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Github;
-use super::endpoint;
+use super::auth::Key;
 use super::error::Error;
+use super::user::UserWire;
+use super::{Github, client, endpoint};
+use crate::domain::{Identity, InstallationId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppInfo {
@@ -15,6 +17,8 @@ pub struct AppInfo {
     pub name: String,
     /// The login under which the App writes; only together with the account type `Bot` does it prove anything.
     pub bot_login: String,
+    /// The bot account's id, once [`Github::bot_identity`] has found it; never the App's own id.
+    pub bot_id: Option<u64>,
     pub permissions: BTreeMap<String, String>,
     pub events: Vec<String>,
 }
@@ -40,10 +44,40 @@ impl Github {
         Ok(AppInfo {
             id: wire.id,
             bot_login: format!("{}[bot]", wire.slug),
+            bot_id: self.bot_id.get().copied(),
             slug: wire.slug,
             name: wire.name,
             permissions: wire.permissions,
             events: wire.events,
         })
+    }
+    /// Whose name the App's commits carry: the address ties them to its bot account. Asked for once; needs an installation,
+    /// because GitHub shows accounts to installations only.
+    ///
+    /// # Errors
+    /// `NotFound` when the App is installed nowhere, or its installations are all suspended; else as [`Error`] says.
+    pub async fn bot_identity(&self, app: &AppInfo) -> Result<Identity, Error> {
+        let id = match app.bot_id {
+            Some(id) => id,
+            None => *self.bot_id.get_or_try_init(|| self.find_bot(&app.bot_login)).await?,
+        };
+        let host = self.web_origin.split_once("://").map_or(self.web_origin.as_str(), |(_, host)| host);
+        // An address in brackets has colons of its own, and is nobody's mail domain either way.
+        let host = if host.starts_with('[') { "localhost" } else { host.split(':').next().unwrap_or(host) };
+        Ok(Identity {
+            name: app.bot_login.clone(),
+            email: format!("{id}+{}@users.noreply.{host}", app.bot_login),
+        })
+    }
+
+    async fn find_bot(&self, login: &str) -> Result<u64, Error> {
+        let installations = self.installations().await?;
+        let some = installations.iter().find(|installation| !installation.suspended).map(|installation| installation.id);
+        let installation: InstallationId =
+            some.ok_or_else(|| Error::NotFound { call: "an installation of the App".to_owned() })?;
+        let call = self.client.call(&endpoint::GET_USER, &[login]);
+        let key = Key { installation, repository: None, access: endpoint::GET_USER.access };
+        let wire: UserWire = client::decode(&call, &self.send(key, &call).await?.body)?;
+        Ok(wire.id)
     }
 }

@@ -1,4 +1,4 @@
-//! Who we are: the App's JWT, and installation tokens narrowed to one repository and one purpose.
+//! Who we are: the App's JWT, and installation tokens narrowed to one purpose and, but for listing, one repository.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub(super) struct Auth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) installation: InstallationId,
-    pub(super) repository: RepositoryId,
+    /// `None` reaches every repository of the installation, so only [`Access::Survey`] goes without.
+    pub(super) repository: Option<RepositoryId>,
     pub(super) access: Access,
 }
 
@@ -88,9 +89,11 @@ impl Auth {
 
     async fn mint(&self, client: &Client, key: Key) -> Result<Arc<Token>, Error> {
         let permissions = key.access.permissions();
-        let call = client
-            .call(&endpoint::MINT_TOKEN, &[&key.installation.to_string()])
-            .body(json!({ "repository_ids": [key.repository], "permissions": permissions }));
+        let body = match key.repository {
+            Some(repository) => json!({ "repository_ids": [repository], "permissions": permissions }),
+            None => json!({ "permissions": permissions }),
+        };
+        let call = client.call(&endpoint::MINT_TOKEN, &[&key.installation.to_string()]).body(body);
         let answer = client.send(key.installation.0, &self.jwt()?, &call).await.map_err(|error| match error {
             // Asking for a permission that the installation's owner has not accepted.
             Error::Validation { call, message, .. } => {

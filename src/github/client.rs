@@ -20,7 +20,7 @@ use super::endpoint::{Effect, Endpoint, encode};
 use super::error::Error;
 use super::limits::{Lane, Limits, Resource, is_limit};
 use super::redact::redact;
-use crate::domain::{Clock, Secret};
+use crate::domain::{Clock, RepositoryId, Secret};
 use crate::stdx::text;
 
 pub(super) const JSON: &str = "application/vnd.github+json";
@@ -29,6 +29,8 @@ pub(super) const RAW: &str = "application/vnd.github.raw+json";
 const READ_RETRIES: u32 = 2;
 /// No list of ours has more pages; a server that links on without end is stopped here.
 pub(super) const PAGE_CAP: usize = 100;
+/// A renamed repository takes one redirect; a second rename meanwhile one more.
+const HOPS: u32 = 3;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Carried = Pin<Box<dyn Future<Output = Result<http::Response<reqwest::Body>, Failure>> + Send>>;
@@ -55,6 +57,8 @@ pub(super) struct Call {
     body: Option<Value>,
     accept: &'static str,
     cap: Option<usize>,
+    /// The repository that the call is about: no redirect leads it to another one.
+    repository: Option<RepositoryId>,
 }
 
 pub(super) struct Answer {
@@ -119,7 +123,7 @@ impl Client {
         } else {
             format!("{}{}", self.prefix, endpoint.path(parts))
         };
-        Call { endpoint, path_and_query, body: None, accept: JSON, cap: None }
+        Call { endpoint, path_and_query, body: None, accept: JSON, cap: None, repository: None }
     }
 
     /// Sends one call and returns its answer, or the error that the answer means.
@@ -175,10 +179,10 @@ impl Client {
         Err(Error::TooLarge { what: format!("the list behind {}", call.text()), limit: format!("{PAGE_CAP} pages") })
     }
 
-    /// One request, and one more if GitHub moved the object within its own origin.
+    /// One request, and a few more if GitHub moved the object within its own origin.
     async fn once(&self, lane: &Lane, token: &Secret, call: &Call) -> Result<Answer, Error> {
         let mut call = call.clone();
-        let mut moved = false;
+        let mut hops = 0;
         loop {
             let resource = call.resource();
             if let Some(retry_after) = lane.blocked(resource) {
@@ -196,11 +200,16 @@ impl Client {
                     let to = header(&answer.headers, LOCATION.as_str()).unwrap_or_default().to_owned();
                     // 307 and 308 repeat the request as it is; the other two would turn a write into a read.
                     let may_follow = matches!((&call.endpoint.method, status), (&Method::GET, _) | (_, 307 | 308));
-                    if moved || !may_follow || to.is_empty() {
+                    if hops == HOPS || !may_follow || to.is_empty() {
                         return Err(Error::Redirected { call: call.text(), to: place(&to) });
                     }
-                    call.path_and_query = self.on_our_origin(&call, &to)?;
-                    moved = true;
+                    let next = self.on_our_origin(&call, &to)?;
+                    // An issue that was transferred answers from its new home, which is none of this call's business.
+                    if call.repository.is_some() && self.repository_in(&next).is_some_and(|id| call.repository != Some(id)) {
+                        return Err(Error::NotFound { call: call.text() });
+                    }
+                    call.path_and_query = next;
+                    hops += 1;
                 }
                 _ => return Err(self.refusal(lane, token, &call, status, &answer)),
             }
@@ -248,6 +257,8 @@ impl Client {
             401 => Error::Unauthorized { call: name, message },
             403 | 451 => Error::Forbidden { call: name, message, needs: call.endpoint.needs_text() },
             404 | 410 => Error::NotFound { call: name },
+            409 if message.to_ascii_lowercase().contains("repository is empty") => Error::EmptyRepository { call: name },
+            409 => Error::Conflict { call: name, message },
             422 | 400 => {
                 let errors = match refusal.errors {
                     Value::Array(errors) => errors.iter().take(20).map(|error| clean(&error_text(error))).collect(),
@@ -273,6 +284,20 @@ impl Client {
             .ok_or_else(|| Error::Redirected { call: call.text(), to: place(address) })
     }
 
+    /// The cursor of the next page, if there is one and it is on our own origin.
+    pub(super) fn next_cursor(&self, call: &Call, headers: &HeaderMap) -> Result<Option<String>, Error> {
+        let Some(next) = next_link(headers) else { return Ok(None) };
+        let next = self.on_our_origin(call, &next)?;
+        let query = next.split_once('?').map(|(_, query)| query).unwrap_or_default();
+        Ok(query.split('&').find_map(|pair| pair.strip_prefix("cursor=")).map(decode_query).filter(|c| !c.is_empty()))
+    }
+
+    /// The id in `/repositories/{id}/…`, which is how GitHub names a repository in a redirect.
+    fn repository_in(&self, path: &str) -> Option<RepositoryId> {
+        let rest = path.strip_prefix(&self.prefix)?.strip_prefix("/repositories/")?;
+        rest.split(['/', '?']).next()?.parse().ok().map(RepositoryId)
+    }
+
     /// Remembers a limit that GraphQL reported inside a 200.
     pub(super) fn graphql_limited(&self, installation: u64, headers: &HeaderMap) -> Error {
         let retry_after = self.limits.lane(installation).refused(Resource::Graphql, headers, self.clock.now());
@@ -284,6 +309,11 @@ impl Call {
     pub(super) fn query(mut self, name: &str, value: &str) -> Self {
         let separator = if self.path_and_query.contains('?') { '&' } else { '?' };
         self.path_and_query.push_str(&format!("{separator}{name}={}", encode(value, false)));
+        self
+    }
+
+    pub(super) fn about(mut self, repository: RepositoryId) -> Self {
+        self.repository = Some(repository);
         self
     }
 
@@ -367,6 +397,26 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
+/// Percent-decodes a value of a query; what is no valid escape stays as it is.
+fn decode_query(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).filter(|hex| *first == b'%' && hex.iter().all(u8::is_ascii_hexdigit));
+        match hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// GitHub's error entries are strings, or objects with `message`, or with `resource`, `field` and `code`.
 fn error_text(error: &Value) -> String {
     let part = |name: &str| error.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -415,6 +465,13 @@ mod tests {
         headers.insert(LINK, links.parse().unwrap());
         assert_eq!(next_link(&headers).as_deref(), Some("https://x/a?page=3"));
         assert_eq!(next_link(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_cursor_survives_its_way_through_an_address() {
+        for (encoded, plain) in [("v1_7", "v1_7"), ("a%2Bb%3D", "a+b="), ("50%", "50%"), ("%+1%zz", "%+1%zz"), ("%C3%A9", "é")] {
+            assert_eq!(decode_query(encoded), plain);
+        }
     }
 
     #[tokio::test]

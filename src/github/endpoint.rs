@@ -9,6 +9,7 @@ use http::Method;
 pub enum Permission {
     Checks,
     Contents,
+    Issues,
     Metadata,
     PullRequests,
 }
@@ -19,19 +20,28 @@ pub enum Level {
     Write,
 }
 
-/// Which token the call goes out with. Each is minted with these permissions and no more.
+/// Which token the call goes out with. Each is minted with these permissions and no more. A token that asks for a permission
+/// which the installation's owner has not accepted is not minted at all, so what reviews need stands apart from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// The App's own JWT.
     App,
-    /// Look at pull requests, checks and files.
+    /// List what an installation holds: the only token that is not narrowed to one repository.
+    Survey,
+    /// Look at pull requests, checks, files, commits and roles.
     Read,
-    /// Write reviews and check runs.
+    /// Write pull requests, reviews and check runs.
     Write,
-    /// Resolve a review thread: GitHub asks for `contents: write`, so no other call carries that.
+    /// Look at issues, and at comments on issues and pull requests.
+    ReadIssues,
+    /// Comment and react, on issues and pull requests.
+    WriteIssues,
+    /// Resolve a review thread: GitHub asks for `contents: write`.
     Resolve,
     /// Fetch by git.
     Git,
+    /// Make commits and branches, by git or by GitHub's API. Never with `workflows`.
+    Push,
 }
 
 /// Whether the call changes anything: such calls are paced and never repeated by this room.
@@ -86,6 +96,42 @@ endpoints! {
     GET_CONTENT = Read Reads GET "/repos/{}/{}/contents/{*}" [Contents: Read];
     /// Never called here: the credential made for it goes to `workspace`.
     GIT_FETCH = Git Reads GET "git" [Contents: Read];
+    /// Nor is this one.
+    GIT_PUSH = Push Writes POST "git" [Contents: Write];
+
+    LIST_INSTALLATIONS = App Reads GET "/app/installations" [];
+    LIST_DELIVERIES = App Reads GET "/app/hook/deliveries" [];
+    GET_DELIVERY = App Reads GET "/app/hook/deliveries/{}" [];
+    REDELIVER = App Writes POST "/app/hook/deliveries/{}/attempts" [];
+    LIST_REPOSITORIES = Survey Reads GET "/installation/repositories" [Metadata: Read];
+    /// Public, but GitHub takes the App's JWT for its own endpoints only, and a private server takes nobody unknown.
+    GET_USER = Survey Reads GET "/users/{}" [Metadata: Read];
+    GET_REPOSITORY = Read Reads GET "/repos/{}/{}" [Metadata: Read];
+    GET_ROLE = Read Reads GET "/repos/{}/{}/collaborators/{}/permission" [Metadata: Read];
+    LIST_BRANCH_RULES = Read Reads GET "/repos/{}/{}/rules/branches/{}" [Metadata: Read];
+    LIST_PULLS = Read Reads GET "/repos/{}/{}/pulls" [PullRequests: Read];
+    CREATE_PULL = Write Writes POST "/repos/{}/{}/pulls" [PullRequests: Write];
+    UPDATE_PULL = Write Writes PATCH "/repos/{}/{}/pulls/{}" [PullRequests: Write];
+
+    LIST_ISSUES = ReadIssues Reads GET "/repos/{}/{}/issues" [Issues: Read];
+    GET_ISSUE = ReadIssues Reads GET "/repos/{}/{}/issues/{}" [Issues: Read];
+    LIST_ISSUE_EVENTS = ReadIssues Reads GET "/repos/{}/{}/issues/{}/events" [Issues: Read];
+    LIST_LINKED_PULLS = ReadIssues Reads POST "graphql" [Issues: Read, PullRequests: Read];
+    /// Of an issue or of a pull request: GitHub asks for the one permission or the other, and the number does not tell which.
+    LIST_COMMENTS = ReadIssues Reads GET "/repos/{}/{}/issues/{}/comments" [Issues: Read, PullRequests: Read];
+    GET_COMMENT = ReadIssues Reads GET "/repos/{}/{}/issues/comments/{}" [Issues: Read, PullRequests: Read];
+    CREATE_COMMENT = WriteIssues Writes POST "/repos/{}/{}/issues/{}/comments" [Issues: Write, PullRequests: Write];
+    UPDATE_COMMENT = WriteIssues Writes PATCH "/repos/{}/{}/issues/comments/{}" [Issues: Write, PullRequests: Write];
+    REACT_TO_ISSUE = WriteIssues Writes POST "/repos/{}/{}/issues/{}/reactions" [Issues: Write, PullRequests: Write];
+    REACT_TO_COMMENT = WriteIssues Writes POST "/repos/{}/{}/issues/comments/{}/reactions" [Issues: Write, PullRequests: Write];
+
+    GET_BRANCH_HEAD = Read Reads GET "/repos/{}/{}/git/ref/heads/{*}" [Contents: Read];
+    GET_COMMIT = Read Reads GET "/repos/{}/{}/commits/{}" [Contents: Read];
+    CREATE_BLOB = Push Writes POST "/repos/{}/{}/git/blobs" [Contents: Write];
+    CREATE_TREE = Push Writes POST "/repos/{}/{}/git/trees" [Contents: Write];
+    CREATE_COMMIT = Push Writes POST "/repos/{}/{}/git/commits" [Contents: Write];
+    CREATE_BRANCH = Push Writes POST "/repos/{}/{}/git/refs" [Contents: Write];
+    MOVE_BRANCH = Push Writes PATCH "/repos/{}/{}/git/refs/heads/{*}" [Contents: Write];
 }
 
 impl Permission {
@@ -93,6 +139,7 @@ impl Permission {
         match self {
             Self::Checks => "checks",
             Self::Contents => "contents",
+            Self::Issues => "issues",
             Self::Metadata => "metadata",
             Self::PullRequests => "pull_requests",
         }
@@ -175,16 +222,47 @@ mod tests {
 
     #[test]
     fn a_value_cannot_leave_its_place_in_the_path() {
+        assert_eq!(GET_ROLE.path(&["o", "r", "dep[bot]"]), "/repos/o/r/collaborators/dep%5Bbot%5D/permission");
         assert_eq!(GET_PULL.path(&["o", "r", "../7?x=1"]), "/repos/o/r/pulls/..%2F7%3Fx%3D1");
         assert_eq!(GET_CONTENT.path(&["o", "r", ".github/a b#.yml"]), "/repos/o/r/contents/.github/a%20b%23.yml");
     }
 
+    const ALL: [Access; 9] = [
+        Access::App,
+        Access::Survey,
+        Access::Read,
+        Access::Write,
+        Access::ReadIssues,
+        Access::WriteIssues,
+        Access::Resolve,
+        Access::Git,
+        Access::Push,
+    ];
+
     #[test]
-    fn only_resolving_a_thread_carries_the_power_to_write_contents() {
-        for access in [Access::Read, Access::Write, Access::Git] {
-            assert_ne!(access.permissions().get("contents"), Some(&"write"), "{access:?}");
+    fn only_resolving_a_thread_and_pushing_carry_the_power_to_write_contents() {
+        for access in ALL {
+            let writes = access.permissions().get("contents") == Some(&"write");
+            assert_eq!(writes, matches!(access, Access::Resolve | Access::Push), "{access:?}");
         }
-        assert_eq!(Access::Resolve.permissions()["contents"], "write");
         assert_eq!(Access::Git.permissions(), BTreeMap::from([("contents", "read")]));
+        assert_eq!(Access::Push.permissions(), BTreeMap::from([("contents", "write")]));
+        assert_eq!(Access::Survey.permissions(), BTreeMap::from([("metadata", "read")]));
+    }
+
+    #[test]
+    fn reviews_need_nothing_that_an_older_installation_has_not_accepted() {
+        for access in [Access::Read, Access::Write, Access::Resolve, Access::Git] {
+            assert!(!access.permissions().contains_key("issues"), "{access:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_only_reads_holds_no_power_to_write() {
+        for access in [Access::Survey, Access::Read, Access::ReadIssues, Access::Git] {
+            assert!(access.permissions().values().all(|level| *level == "read"), "{access:?}");
+            let writes = ENDPOINTS.iter().any(|e| e.access == access && e.effect == Effect::Writes);
+            assert!(!writes, "{access:?}");
+        }
     }
 }

@@ -26,6 +26,12 @@ pub enum Error {
     /// 404 or 410: gone, renamed away, or hidden from this installation.
     #[error("GitHub does not know {call}")]
     NotFound { call: String },
+    /// 409: the repository has no commit yet.
+    #[error("the repository behind {call} is empty")]
+    EmptyRepository { call: String },
+    /// Any other 409: somebody changed the same thing at the same time.
+    #[error("GitHub refused {call} because of its present state: {message}")]
+    Conflict { call: String, message: String },
     /// 422: the request was understood and refused.
     #[error("GitHub refused the content of {call}: {message}{}", list(.errors))]
     Validation { call: String, message: String, errors: Vec<String> },
@@ -66,6 +72,24 @@ pub enum Error {
     Shared(Arc<Error>),
 }
 
+/// What mends a 403: GitHub's message tells the cases apart, the status does not.
+fn forbidden_hint(message: &str, needs: &str) -> String {
+    if message.contains("suspended") {
+        return "unsuspend the App under Settings > Applications of the account that has it installed".to_owned();
+    }
+    if message.contains("archived") || message.contains("read-only") {
+        return "unarchive the repository; until then nothing can be written to it".to_owned();
+    }
+    if message.contains("locked") {
+        return "unlock the conversation; until then nobody can write in it".to_owned();
+    }
+    let grant = match needs {
+        "" => String::new(),
+        needs => format!("the call needs {needs}: grant it in the App's settings, accept it in the installation's settings, and "),
+    };
+    format!("{grant}check that the installation is not suspended and the repository not archived")
+}
+
 fn list(errors: &[String]) -> String {
     if errors.is_empty() { String::new() } else { format!(" ({})", errors.join("; ")) }
 }
@@ -80,6 +104,7 @@ impl Error {
             | Self::Client(_)
             | Self::Forbidden { .. }
             | Self::NotFound { .. }
+            | Self::EmptyRepository { .. }
             | Self::Validation { .. }
             | Self::TooLarge { .. }
             | Self::Redirected { .. }
@@ -88,7 +113,8 @@ impl Error {
             Self::RateLimited { retry_after } => Class::Snooze((*retry_after).max(Duration::from_secs(1))),
             // A revoked key or a wrong clock is mended by a person, and minutes matter little until then.
             Self::Unauthorized { .. } => Class::RetryAfter(Duration::from_secs(60)),
-            Self::Server { .. }
+            Self::Conflict { .. }
+            | Self::Server { .. }
             | Self::Network { .. }
             | Self::Timeout { .. }
             | Self::Decode { .. }
@@ -108,15 +134,12 @@ impl Error {
             Self::Unauthorized { .. } => {
                 "check that the App id belongs to the private key, that the key was not deleted, and that this machine's clock is right".into()
             }
-            Self::Forbidden { needs, .. } if needs.is_empty() => {
-                "check that the installation is not suspended and the repository not archived".into()
-            }
-            Self::Forbidden { needs, .. } => format!(
-                "the call needs {needs}: grant it in the App's settings, accept it in the installation's settings, and check that the installation is not suspended and the repository not archived"
-            ),
+            Self::Forbidden { message, needs, .. } => forbidden_hint(&message.to_ascii_lowercase(), needs),
             Self::NotFound { .. } => {
-                "check that the App is installed on the repository and that the object was not deleted".into()
+                "check that the App is installed on the repository, that the object was not deleted, and that the repository's issues are switched on".into()
             }
+            Self::EmptyRepository { .. } => "push a first commit".into(),
+            Self::Conflict { .. } => "the job tries again by itself, after a fresh look".into(),
             Self::Validation { .. } => "the request is not repeated as it is; the message says what GitHub objects to".into(),
             Self::RateLimited { retry_after } => format!("the job waits {} s by itself", retry_after.as_secs()),
             Self::Server { .. } | Self::Network { .. } | Self::Timeout { .. } | Self::Decode { .. } | Self::Graphql { .. } => {

@@ -4,25 +4,40 @@
 //! Never: no agents, jobs or tables; nothing here decides what to write. Only `publish` calls what writes.
 mod app;
 mod auth;
+mod branch;
 mod check;
 mod client;
+mod comment;
+mod commit;
 mod content;
+mod delivery;
 mod endpoint;
 mod error;
+mod graphql;
+mod installation;
+mod issue;
 mod limits;
+mod linked;
 pub mod manifest;
 pub mod payload;
 mod pull;
 mod redact;
+mod repository;
 mod review;
+mod role;
 mod thread;
+mod user;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
 
 pub use app::AppInfo;
+pub use comment::{Comment, Reaction};
+pub use commit::{CommitInfo, TreeEntry};
+pub use delivery::{DeliveryContent, DeliveryInfo, DeliveryPage};
 pub use check::{
     ANNOTATIONS_PER_REQUEST, Annotation, AnnotationLevel, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus,
     Conclusion, NewCheckRun, Output,
@@ -30,11 +45,18 @@ pub use check::{
 pub use content::CONTENT_CAP;
 pub use endpoint::{Access, ENDPOINTS, Effect, Endpoint, Level, Permission, needed_permissions};
 pub use error::Error;
+pub use graphql::DOCUMENTS;
+pub use installation::InstallationInfo;
+pub use issue::IssueInfo;
+pub use linked::LinkedPullInfo;
 pub use payload::Parsed;
-pub use pull::{Pull, PullFile, PullState};
+pub use pull::{NewPull, Pull, PullFile, PullState, PullUpdate};
 pub use redact::redact;
-pub use review::{NewComment, NewReview, Review, Side, User};
-pub use thread::{DOCUMENTS, Thread, ThreadComment};
+pub use repository::RepoInfo;
+pub use review::{NewComment, NewReview, Review, Side};
+pub use role::Role;
+pub use thread::{Thread, ThreadComment};
+pub use user::User;
 
 use auth::{Auth, Key, Token};
 use client::{Answer, Call};
@@ -83,6 +105,7 @@ impl Options {
 pub struct Github {
     client: client::Shared,
     auth: Arc<Auth>,
+    bot_id: Arc<OnceCell<u64>>,
     web_origin: String,
     web_base: String,
 }
@@ -106,6 +129,7 @@ impl Github {
         Ok(Self {
             client: Arc::new(client::Client::new(&options)?),
             auth: Arc::new(Auth::new(options.app_id, &options.private_key, options.clock)?),
+            bot_id: Arc::default(),
             web_base: format!("{web_origin}{web_path}"),
             web_origin,
         })
@@ -124,8 +148,16 @@ impl Github {
         installation: InstallationId,
         repository: RepositoryId,
     ) -> Result<Credential, Error> {
-        debug_assert_eq!(endpoint::GIT_FETCH.access, Access::Git);
-        let token = self.auth.token(&self.client, Key { installation, repository, access: Access::Git }).await?;
+        self.git_credential(installation, repository, endpoint::GIT_FETCH.access).await
+    }
+
+    async fn git_credential(
+        &self,
+        installation: InstallationId,
+        repository: RepositoryId,
+        access: Access,
+    ) -> Result<Credential, Error> {
+        let token = self.auth.token(&self.client, Key { installation, repository: Some(repository), access }).await?;
         Ok(Credential {
             origin: self.web_origin.clone(),
             user: "x-access-token".to_owned(),
@@ -133,10 +165,27 @@ impl Github {
         })
     }
 
+    /// Sends with the token of that key; after a 401 once more with a new one.
+    async fn send(&self, key: Key, call: &Call) -> Result<Answer, Error> {
+        let (client, auth) = (&self.client, &self.auth);
+        let token: Arc<Token> = auth.token(client, key).await?;
+        match client.send(key.installation.0, &token.secret, call).await {
+            Err(Error::Unauthorized { .. }) => {
+                auth.forget(key, &token).await;
+                let token = auth.token(client, key).await?;
+                client.send(key.installation.0, &token.secret, call).await
+            }
+            result => result,
+        }
+    }
+
     /// A call as the App itself.
     async fn as_app<T: DeserializeOwned>(&self, call: Call) -> Result<T, Error> {
-        let answer = self.client.send(0, &self.auth.jwt()?, &call).await?;
-        client::decode(&call, &answer.body)
+        client::decode(&call, &self.send_as_app(&call).await?.body)
+    }
+
+    async fn send_as_app(&self, call: &Call) -> Result<Answer, Error> {
+        self.client.send(0, &self.auth.jwt()?, call).await
     }
 }
 
@@ -175,25 +224,33 @@ impl Repo {
         self.github.credential(self.installation, self.repository).await
     }
 
+    /// The credential for pushing to [`Repo::clone_url`]; it reaches this repository alone, and no workflow file.
+    ///
+    /// # Errors
+    /// When the token cannot be minted; `Forbidden` when the App lacks `contents: write`.
+    pub async fn push_credential(&self) -> Result<Credential, Error> {
+        self.github.git_credential(self.installation, self.repository, endpoint::GIT_PUSH.access).await
+    }
+
     /// A call on this repository; `rest` fills the template's places after owner and name.
     fn call(&self, endpoint: &'static Endpoint, rest: &[&str]) -> Call {
         let mut parts = vec![self.name.owner(), self.name.name()];
         parts.extend(rest);
-        self.github.client.call(endpoint, &parts)
+        self.github.client.call(endpoint, &parts).about(self.repository)
     }
 
-    /// Sends with the token that the endpoint's access asks for; after a 401 once more with a new one.
+    /// Sends with the token that the endpoint's access asks for.
     async fn send(&self, call: &Call) -> Result<Answer, Error> {
-        let key = Key { installation: self.installation, repository: self.repository, access: call.endpoint.access };
-        let (client, auth) = (&self.github.client, &self.github.auth);
-        let token: Arc<Token> = auth.token(client, key).await?;
-        match client.send(self.installation.0, &token.secret, call).await {
-            Err(Error::Unauthorized { .. }) => {
-                auth.forget(key, &token).await;
-                let token = auth.token(client, key).await?;
-                client.send(self.installation.0, &token.secret, call).await
-            }
-            result => result,
+        let (installation, repository) = (self.installation, Some(self.repository));
+        self.github.send(Key { installation, repository, access: call.endpoint.access }, call).await
+    }
+
+    /// As [`Repo::send`], but what GitHub does not know is `None`.
+    async fn find(&self, call: &Call) -> Result<Option<Answer>, Error> {
+        match self.send(call).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

@@ -1,11 +1,14 @@
 //! A pull request as it stands now.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use super::client::Call;
 use super::error::Error;
-use super::review::{User, UserWire};
+use super::user::{User, UserWire};
 use super::{Repo, endpoint};
-use crate::domain::{PullNumber, RepositoryId, Sha};
+use crate::domain::{Millis, PullNumber, RepositoryId, Sha};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pull {
@@ -13,6 +16,14 @@ pub struct Pull {
     pub state: PullState,
     pub merged: bool,
     pub draft: bool,
+    pub title: String,
+    pub body: String,
+    /// Where people find it.
+    pub url: String,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    /// The branch it comes from, without the owner: a fork may have one of the same name.
+    pub head_ref: String,
     pub head_sha: Sha,
     /// Absent when the fork was deleted.
     pub head_repo: Option<RepositoryId>,
@@ -26,6 +37,27 @@ pub struct Pull {
 pub enum PullState {
     Open,
     Closed,
+}
+
+/// A pull request from a branch of the repository itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NewPull {
+    pub title: String,
+    pub body: String,
+    /// The branch with the change.
+    pub head: String,
+    /// The branch it should go to.
+    pub base: String,
+    pub draft: bool,
+}
+
+/// What is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct PullUpdate {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
 }
 
 /// One changed file as GitHub itself shows it: the last word on where a comment may stand.
@@ -46,10 +78,15 @@ struct FileWire {
 struct PullWire {
     number: PullNumber,
     state: PullState,
-    #[serde(default)]
-    merged: bool,
-    #[serde(default)]
-    draft: bool,
+    merged: Option<bool>,
+    /// Lists show when, not whether.
+    merged_at: Option<DateTime<Utc>>,
+    draft: Option<bool>,
+    title: String,
+    body: Option<String>,
+    html_url: String,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
     head: SideWire,
     base: SideWire,
     user: Option<UserWire>,
@@ -66,6 +103,28 @@ struct SideWire {
 #[derive(Deserialize)]
 struct RepoWire {
     id: RepositoryId,
+}
+
+impl From<PullWire> for Pull {
+    fn from(wire: PullWire) -> Self {
+        Self {
+            number: wire.number,
+            state: wire.state,
+            merged: wire.merged.unwrap_or(wire.merged_at.is_some()),
+            draft: wire.draft.unwrap_or(false),
+            title: wire.title,
+            body: wire.body.unwrap_or_default(),
+            url: wire.html_url,
+            created_at: wire.created_at.timestamp_millis(),
+            updated_at: wire.updated_at.timestamp_millis(),
+            head_ref: wire.head.name,
+            head_sha: wire.head.sha,
+            head_repo: wire.head.repo.map(|repo| repo.id),
+            base_ref: wire.base.name,
+            base_sha: wire.base.sha,
+            author: User::of(wire.user),
+        }
+    }
 }
 
 impl From<FileWire> for PullFile {
@@ -96,18 +155,53 @@ impl Repo {
     /// As [`Error`] says.
     pub async fn pull(&self, number: PullNumber) -> Result<Pull, Error> {
         let call = self.call(&endpoint::GET_PULL, &[&number.to_string()]);
-        let wire: PullWire = self.json(&call).await?;
-        Ok(Pull {
-            number: wire.number,
-            state: wire.state,
-            merged: wire.merged,
-            draft: wire.draft,
-            head_sha: wire.head.sha,
-            head_repo: wire.head.repo.map(|repo| repo.id),
-            base_ref: wire.base.name,
-            base_sha: wire.base.sha,
-            author: User::of(wire.user),
-        })
+        self.json::<PullWire>(&call).await.map(Pull::from)
+    }
+
+    /// The open pull requests, newest first.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub async fn pulls_open(&self) -> Result<Vec<Pull>, Error> {
+        let call = self.call(&endpoint::LIST_PULLS, &[]).query("state", "open");
+        self.listed(call).await
+    }
+
+    /// The open pull requests that come from this repository's own branch of that name.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub async fn pulls_of_head(&self, branch: &str) -> Result<Vec<Pull>, Error> {
+        let head = format!("{}:{branch}", self.name.owner());
+        let call = self.call(&endpoint::LIST_PULLS, &[]).query("state", "open").query("head", &head);
+        let mut pulls = self.listed(call).await?;
+        // The owner may have a fork of it too, and a filter that GitHub cannot read filters nothing.
+        pulls.retain(|pull| pull.head_ref == branch && pull.head_repo == Some(self.repository));
+        Ok(pulls)
+    }
+
+    /// Sent once; after an error that leaves its fate open, look before calling again.
+    ///
+    /// # Errors
+    /// `Validation` when one of that head and base is open already, when the head has nothing new, or when the repository's
+    /// plan has no drafts; else as [`Error`] says.
+    pub async fn create_pull(&self, pull: &NewPull) -> Result<Pull, Error> {
+        let call = self.call(&endpoint::CREATE_PULL, &[]).body(json!(pull));
+        self.json::<PullWire>(&call).await.map(Pull::from)
+    }
+
+    /// # Errors
+    /// As [`Error`] says.
+    pub async fn update_pull(&self, number: PullNumber, update: &PullUpdate) -> Result<Pull, Error> {
+        let call = self.call(&endpoint::UPDATE_PULL, &[&number.to_string()]).body(json!(update));
+        self.json::<PullWire>(&call).await.map(Pull::from)
+    }
+
+    async fn listed(&self, call: Call) -> Result<Vec<Pull>, Error> {
+        let mut pulls: Vec<Pull> =
+            self.all(call, |page: Vec<PullWire>| page.into_iter().map(Pull::from).collect()).await?;
+        pulls.retain(Pull::is_open);
+        Ok(pulls)
     }
 
     /// The changed files with the hunks that GitHub shows; it lists 3,000 at most.

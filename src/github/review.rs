@@ -4,17 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::Error;
+use super::user::{User, UserWire};
 use super::{Repo, endpoint};
 use crate::domain::{PullNumber, Sha};
-
-/// Who wrote something. A deleted account reads as `ghost`, id 0.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct User {
-    pub id: u64,
-    pub login: String,
-    /// The account's type is `Bot`. A login that ends in `[bot]` proves nothing.
-    pub bot: bool,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
@@ -57,29 +49,12 @@ pub enum Side {
 }
 
 #[derive(Deserialize)]
-pub(super) struct UserWire {
-    id: u64,
-    login: String,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-}
-
-#[derive(Deserialize)]
 struct ReviewWire {
     id: u64,
     user: Option<UserWire>,
     body: Option<String>,
     state: String,
     commit_id: Option<Sha>,
-}
-
-impl User {
-    pub(super) fn of(wire: Option<UserWire>) -> Self {
-        match wire {
-            Some(wire) => Self { id: wire.id, login: wire.login, bot: wire.kind.as_deref() == Some("Bot") },
-            None => Self { id: 0, login: "ghost".to_owned(), bot: false },
-        }
-    }
 }
 
 impl From<ReviewWire> for Review {

@@ -2,13 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::client::{self, Call, PAGE_CAP};
-use super::endpoint::Endpoint;
+use super::client::PAGE_CAP;
 use super::error::Error;
-use super::redact::redact;
+use super::graphql::{AuthorWire, Page, next};
 use super::{Repo, endpoint};
 use crate::domain::{Millis, PullNumber};
 
@@ -37,7 +35,7 @@ pub struct ThreadComment {
     pub created_at: Millis,
 }
 
-const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) {
+pub(super) const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       reviewThreads(first: 100, after: $after) {
@@ -54,7 +52,7 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $af
   }
 }";
 
-const COMMENTS: &str = "query($id: ID!, $after: String) {
+pub(super) const COMMENTS: &str = "query($id: ID!, $after: String) {
   node(id: $id) {
     ... on PullRequestReviewThread {
       comments(first: 100, after: $after) {
@@ -65,42 +63,9 @@ const COMMENTS: &str = "query($id: ID!, $after: String) {
   }
 }";
 
-const RESOLVE: &str = "mutation($id: ID!) {
+pub(super) const RESOLVE: &str = "mutation($id: ID!) {
   resolveReviewThread(input: { threadId: $id }) { thread { id isResolved } }
 }";
-
-/// The documents this room sends, by endpoint name.
-pub const DOCUMENTS: [(&str, &str); 3] =
-    [("LIST_THREADS", THREADS), ("LIST_THREAD_COMMENTS", COMMENTS), ("RESOLVE_THREAD", RESOLVE)];
-
-#[derive(Deserialize)]
-struct Reply<T> {
-    data: Option<T>,
-    #[serde(default)]
-    errors: Vec<Problem>,
-}
-
-#[derive(Deserialize)]
-struct Problem {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    message: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Page<T> {
-    page_info: PageInfo,
-    nodes: Vec<Option<T>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageInfo {
-    has_next_page: bool,
-    end_cursor: Option<String>,
-}
 
 #[derive(Deserialize)]
 struct ThreadsData {
@@ -137,13 +102,6 @@ struct CommentWire {
     body: String,
     created_at: DateTime<Utc>,
     author: Option<AuthorWire>,
-}
-
-#[derive(Deserialize)]
-struct AuthorWire {
-    #[serde(rename = "__typename")]
-    kind: String,
-    login: String,
 }
 
 #[derive(Deserialize)]
@@ -252,35 +210,4 @@ impl Repo {
             comments,
         })
     }
-
-    async fn graphql<T: DeserializeOwned>(
-        &self,
-        endpoint: &'static Endpoint,
-        document: &str,
-        variables: Value,
-    ) -> Result<T, Error> {
-        let call: Call =
-            self.github.client.call(endpoint, &[]).body(json!({ "query": document, "variables": variables }));
-        let answer = self.send(&call).await?;
-        let reply: Reply<T> = client::decode(&call, &answer.body)?;
-        if let Some(problem) = reply.errors.first() {
-            let message = redact(&problem.message, &[]);
-            let name = call.text();
-            return Err(match problem.kind.as_deref() {
-                Some("NOT_FOUND") => Error::NotFound { call: name },
-                Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => {
-                    Error::Forbidden { call: name, message, needs: endpoint.needs_text() }
-                }
-                Some("RATE_LIMITED" | "RATE_LIMIT") => {
-                    self.github.client.graphql_limited(self.installation.0, &answer.headers)
-                }
-                _ => Error::Graphql { call: name, message },
-            });
-        }
-        reply.data.ok_or_else(|| Error::Graphql { call: call.text(), message: "no data".to_owned() })
-    }
-}
-
-fn next(info: PageInfo) -> Option<String> {
-    info.end_cursor.filter(|_| info.has_next_page)
 }
