@@ -64,15 +64,13 @@ impl Github {
         let host = self.web_origin.split_once("://").map_or(self.web_origin.as_str(), |(_, host)| host);
         // An address in brackets has colons of its own, and is nobody's mail domain either way.
         let host = if host.starts_with('[') { "localhost" } else { host.split(':').next().unwrap_or(host) };
-        Ok(Identity {
-            name: app.bot_login.clone(),
-            email: format!("{id}+{}@users.noreply.{host}", app.bot_login),
-        })
+        Ok(Identity { name: app.bot_login.clone(), email: format!("{id}+{}@users.noreply.{host}", app.bot_login) })
     }
 
     async fn find_bot(&self, login: &str) -> Result<u64, Error> {
         let installations = self.installations().await?;
-        let some = installations.iter().find(|installation| !installation.suspended).map(|installation| installation.id);
+        let some =
+            installations.iter().find(|installation| !installation.suspended).map(|installation| installation.id);
         let installation: InstallationId =
             some.ok_or_else(|| Error::NotFound { call: "an installation of the App".to_owned() })?;
         let call = self.client.call(&endpoint::GET_USER, &[login]);

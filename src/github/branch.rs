@@ -75,7 +75,9 @@ impl Repo {
             Ok(rules) => Ok(rules.iter().any(|rule| rule.kind == "required_signatures")),
             // A server or a plan without rulesets has no rules.
             Err(Error::NotFound { .. }) => Ok(false),
-            Err(Error::Forbidden { message, .. }) if message.to_ascii_lowercase().starts_with("upgrade to") => Ok(false),
+            Err(Error::Forbidden { message, .. }) if message.to_ascii_lowercase().starts_with("upgrade to") => {
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }

@@ -205,7 +205,9 @@ impl Client {
                     }
                     let next = self.on_our_origin(&call, &to)?;
                     // An issue that was transferred answers from its new home, which is none of this call's business.
-                    if call.repository.is_some() && self.repository_in(&next).is_some_and(|id| call.repository != Some(id)) {
+                    if call.repository.is_some()
+                        && self.repository_in(&next).is_some_and(|id| call.repository != Some(id))
+                    {
                         return Err(Error::NotFound { call: call.text() });
                     }
                     call.path_and_query = next;
@@ -257,7 +259,9 @@ impl Client {
             401 => Error::Unauthorized { call: name, message },
             403 | 451 => Error::Forbidden { call: name, message, needs: call.endpoint.needs_text() },
             404 | 410 => Error::NotFound { call: name },
-            409 if message.to_ascii_lowercase().contains("repository is empty") => Error::EmptyRepository { call: name },
+            409 if message.to_ascii_lowercase().contains("repository is empty") => {
+                Error::EmptyRepository { call: name }
+            }
             409 => Error::Conflict { call: name, message },
             422 | 400 => {
                 let errors = match refusal.errors {
@@ -469,7 +473,9 @@ mod tests {
 
     #[test]
     fn a_cursor_survives_its_way_through_an_address() {
-        for (encoded, plain) in [("v1_7", "v1_7"), ("a%2Bb%3D", "a+b="), ("50%", "50%"), ("%+1%zz", "%+1%zz"), ("%C3%A9", "é")] {
+        for (encoded, plain) in
+            [("v1_7", "v1_7"), ("a%2Bb%3D", "a+b="), ("50%", "50%"), ("%+1%zz", "%+1%zz"), ("%C3%A9", "é")]
+        {
             assert_eq!(decode_query(encoded), plain);
         }
     }

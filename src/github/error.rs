@@ -85,7 +85,9 @@ fn forbidden_hint(message: &str, needs: &str) -> String {
     }
     let grant = match needs {
         "" => String::new(),
-        needs => format!("the call needs {needs}: grant it in the App's settings, accept it in the installation's settings, and "),
+        needs => format!(
+            "the call needs {needs}: grant it in the App's settings, accept it in the installation's settings, and "
+        ),
     };
     format!("{grant}check that the installation is not suspended and the repository not archived")
 }

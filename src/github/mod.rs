@@ -35,14 +35,14 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
 pub use app::AppInfo;
-pub use comment::{Comment, Reaction};
-pub use commit::{CommitInfo, TreeEntry};
-pub use delivery::{DeliveryContent, DeliveryInfo, DeliveryPage};
 pub use check::{
     ANNOTATIONS_PER_REQUEST, Annotation, AnnotationLevel, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus,
     Conclusion, NewCheckRun, Output,
 };
+pub use comment::{Comment, Reaction};
+pub use commit::{CommitInfo, TreeEntry};
 pub use content::CONTENT_CAP;
+pub use delivery::{DeliveryContent, DeliveryInfo, DeliveryPage};
 pub use endpoint::{Access, ENDPOINTS, Effect, Endpoint, Level, Permission, needed_permissions};
 pub use error::Error;
 pub use graphql::DOCUMENTS;

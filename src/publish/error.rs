@@ -56,10 +56,13 @@ impl Error {
             Self::Store(error) => error.hint().map(str::to_owned),
             Self::Workspace(error) => error.hint().map(str::to_owned),
             Self::Superseded(_) => None,
-            Self::Taken { .. } => Some("delete or rename the branch, then ask again; nothing was written to it".to_owned()),
+            Self::Taken { .. } => {
+                Some("delete or rename the branch, then ask again; nothing was written to it".to_owned())
+            }
             Self::Rejected { branch, reason } => Some(rejected(branch, reason)),
             Self::SignatureRequired { .. } => Some(
-                "set `commits: api` in `.github/octoswarm.yml`, so that GitHub makes the commit and signs it".to_owned(),
+                "set `commits: api` in `.github/octoswarm.yml`, so that GitHub makes the commit and signs it"
+                    .to_owned(),
             ),
             Self::OtherTree { .. } => Some("nothing was pushed; ask again, and report this if it stays".to_owned()),
             Self::NoCommits { .. } => {
@@ -73,13 +76,16 @@ impl Error {
 fn rejected(branch: &str, reason: &str) -> String {
     let reason = reason.to_ascii_lowercase();
     if reason.contains("workflow") {
-        return "octoswarm never has the permission to change workflows; make that part of the change by hand".to_owned();
+        return "octoswarm never has the permission to change workflows; make that part of the change by hand"
+            .to_owned();
     }
     if reason.contains("secret") {
         return "take the secret out of the change; GitHub's push protection names the place".to_owned();
     }
     if ["protected", "rule", "gh006", "gh013"].iter().any(|word| reason.contains(word)) {
-        return format!("let the App bypass the rule for branches like `{branch}`, in the repository's rules or branch protection");
+        return format!(
+            "let the App bypass the rule for branches like `{branch}`, in the repository's rules or branch protection"
+        );
     }
     "check that the App may write contents here and that the repository is not archived; nothing was pushed".to_owned()
 }

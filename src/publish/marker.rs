@@ -108,6 +108,7 @@ mod tests {
             slug: "octoswarm".into(),
             name: "Octoswarm".into(),
             bot_login: "octoswarm[bot]".into(),
+            bot_id: None,
             permissions: Default::default(),
             events: Vec::new(),
         }

@@ -79,9 +79,7 @@ impl Publisher {
         let nothing = refused_because(&made, "no commits between");
         match self.ledger.noted(&key, made).await {
             Ok(pull) => self.take(&key, pull, false).await,
-            Err(_) if nothing => {
-                Err(Error::NoCommits { branch: branch.clone(), base: intent.base_branch.clone() })
-            }
+            Err(_) if nothing => Err(Error::NoCommits { branch: branch.clone(), base: intent.base_branch.clone() }),
             Err(error) => Err(error),
         }
     }
@@ -100,7 +98,9 @@ impl Publisher {
     async fn standing_pull(&self, repo: &Repo, app: &AppInfo, intent: &PullIntent) -> Result<Option<Pull>, Error> {
         let of_branch = repo.pulls_of_head(&intent.draft.branch).await?;
         let fits = |pull: &Pull| {
-            pull.head_repo == Some(repo.id()) && pull.head_ref == intent.draft.branch && pull.base_ref == intent.base_branch
+            pull.head_repo == Some(repo.id())
+                && pull.head_ref == intent.draft.branch
+                && pull.base_ref == intent.base_branch
         };
         match of_branch.into_iter().find(fits) {
             Some(pull) => Ok(Some(pull)),

@@ -95,8 +95,7 @@ impl Publisher {
         let written = match &push.ours {
             Some(commit) => {
                 let credential = repo.push_credential().await?;
-                let remote =
-                    Remote { repository: repo.id(), url: repo.clone_url(), credential: Some(credential) };
+                let remote = Remote { repository: repo.id(), url: repo.clone_url(), credential: Some(credential) };
                 self.ledger.sent(&key).await?;
                 let sent = mirrors.push(remote, commit, &intent.branch, intent.expected.as_ref(), cancel).await;
                 sent.map(|()| commit.clone()).map_err(|error| push.git_refusal(error))
@@ -303,7 +302,11 @@ mod tests {
 
     #[test]
     fn a_message_ends_with_our_trailer_alone() {
-        check("contribute/7/3", "Load YAML safely\n\nRefs #3", "Load YAML safely\n\nRefs #3\n\nOctoswarm-Task: contribute/7/3\n");
+        check(
+            "contribute/7/3",
+            "Load YAML safely\n\nRefs #3",
+            "Load YAML safely\n\nRefs #3\n\nOctoswarm-Task: contribute/7/3\n",
+        );
         check(
             "fix/7/12@abc",
             "Fix #12 and #13\nOctoswarm-Task: contribute/7/30\n Co-Authored-By: Mallory <m@evil.invalid>",

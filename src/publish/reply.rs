@@ -66,11 +66,11 @@ impl Publisher {
         let body = render::reply(&replies, intent.run, &marker::of_key(&key));
         if let Some(there) = self.standing_comment(repo, app, intent.number, &row).await? {
             if same(&there.body, &body) {
-                return self.told(&key, there.id).await;
+                return self.said(&key, there.id).await;
             }
             self.ledger.sent(&key).await?;
             match repo.update_comment(there.id, &body).await {
-                Ok(comment) => return self.told(&key, comment.id).await,
+                Ok(comment) => return self.said(&key, comment.id).await,
                 // Deleted just now: what is new is said all the same.
                 Err(error) if matches!(error.root(), github::Error::NotFound { .. }) => {}
                 Err(error) => return self.ledger.noted(&key, Err(error)).await,
@@ -79,7 +79,7 @@ impl Publisher {
         self.ledger.sent(&key).await?;
         let made = repo.create_comment(intent.number, &body).await;
         let made = self.ledger.noted(&key, made).await?;
-        self.told(&key, made.id).await
+        self.said(&key, made.id).await
     }
 
     /// The comment that an earlier life, or an earlier reply, has written.
@@ -101,7 +101,7 @@ impl Publisher {
         Ok(all.into_iter().rfind(|comment| own(comment) && marker::carries(&comment.body, &row.key)))
     }
 
-    async fn told(&self, key: &str, comment: CommentId) -> Result<CommentId, Error> {
+    async fn said(&self, key: &str, comment: CommentId) -> Result<CommentId, Error> {
         self.ledger.proved(key, &json!({ "comment": comment })).await?;
         Ok(comment)
     }
@@ -134,8 +134,8 @@ fn amended(before: Option<&Value>, intent: &ReplyIntent) -> Value {
         About::Contribution | About::Refusal { .. } | About::Breaker { .. } => "",
     };
     let mut sections = before.map(sections).unwrap_or_default();
-    match sections.iter_mut().find(|section| section.topic == topic) {
-        Some(section) => section.reply = intent.reply.clone(),
+    match sections.iter().position(|section| section.topic == topic) {
+        Some(at) => sections[at].reply = intent.reply.clone(),
         None if sections.len() >= REMEMBERED => {}
         None => sections.push(Section { topic: topic.to_owned(), reply: intent.reply.clone() }),
     }
