@@ -1,11 +1,15 @@
 //! An effect's way through the ledger: written down, perhaps sent, proved.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 
 use super::Error;
-use crate::domain::{Clock, RunId};
+use crate::domain::{Clock, JobId, RunId};
+use crate::github;
 use crate::store::{Beat, EffectRow, EffectState, Lease, Store};
 
 #[derive(Clone)]
@@ -16,11 +20,13 @@ pub(super) struct Ledger {
     settle: Duration,
     /// The job that speaks. Whoever lost its lease has lost its voice.
     lease: Option<Lease>,
+    /// Who speaks about one thing waits for whoever does already. The store has one process, so this is enough.
+    turns: Arc<Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>>,
 }
 
 impl Ledger {
     pub(super) fn new(store: Store, clock: Clock, settle: Duration) -> Self {
-        Self { store, clock, settle, lease: None }
+        Self { store, clock, settle, lease: None, turns: Arc::default() }
     }
 
     pub(super) fn under(&self, lease: &Lease) -> Self {
@@ -31,14 +37,54 @@ impl Ledger {
         Ok(self.store.effect(key).await?)
     }
 
-    pub(super) async fn intend(&self, key: &str, run: RunId, kind: &str, intent: &Value) -> Result<EffectRow, Error> {
+    /// The job that speaks, the same at each of its attempts.
+    pub(super) fn job(&self) -> Option<JobId> {
+        self.lease.as_ref().map(|lease| lease.job)
+    }
+
+    /// Until the guard goes, nobody else speaks about this key.
+    pub(super) async fn turn(&self, key: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| turn.strong_count() > 0);
+            turns.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
+                let turn = Arc::default();
+                turns.insert(key.to_owned(), Arc::downgrade(&turn));
+                turn
+            })
+        };
+        turn.lock_owned().await
+    }
+
+    pub(super) async fn intend(
+        &self,
+        key: &str,
+        run: impl Into<Option<RunId>>,
+        kind: &str,
+        intent: &Value,
+    ) -> Result<EffectRow, Error> {
         Ok(self.store.intend(key, run, kind, intent).await?)
     }
 
+    /// What changed is open again; see [`Store::amend_effect`].
+    pub(super) async fn amend(
+        &self,
+        key: &str,
+        run: impl Into<Option<RunId>>,
+        kind: &str,
+        amend: impl FnOnce(Option<&Value>) -> Value,
+    ) -> Result<EffectRow, Error> {
+        Ok(self.store.amend_effect(key, run, kind, amend).await?)
+    }
+
     /// Waits until a look at GitHub would show what was sent for this row, if anything was. A proved one too may be
-    /// missing from a list that lags.
+    /// missing from a list that lags, and so may what an amended one said before.
     pub(super) async fn settled(&self, row: &EffectRow) {
-        if let (EffectState::Sent | EffectState::Proved, Some(sent_at)) = (row.state, row.sent_at) {
+        let may_show = match row.state {
+            EffectState::Intended | EffectState::Sent | EffectState::Proved => true,
+            EffectState::Failed => false,
+        };
+        if let Some(sent_at) = row.sent_at.filter(|_| may_show) {
             let until = sent_at.saturating_add(i64::try_from(self.settle.as_millis()).unwrap_or(i64::MAX));
             // A clock that was set back must not hold the job longer than the wait itself.
             let left = u64::try_from(until - self.clock.now()).unwrap_or(0);
@@ -72,6 +118,17 @@ impl Ledger {
 
     pub(super) async fn proved(&self, key: &str, proof: &Value) -> Result<(), Error> {
         Ok(self.store.prove(key, proof).await?)
+    }
+
+    /// A refusal of GitHub that no later attempt changes is written down; any other error leaves the fate open.
+    pub(super) async fn noted<T>(&self, key: &str, answer: Result<T, github::Error>) -> Result<T, Error> {
+        if let Err(error) = &answer
+            && let github::Error::Validation { .. } | github::Error::Forbidden { .. } | github::Error::NotFound { .. } =
+                error.root()
+        {
+            self.failed(key, &error.to_string()).await?;
+        }
+        Ok(answer?)
     }
 
     pub(super) async fn failed(&self, key: &str, reason: &str) -> Result<(), Error> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Fingerprint, ReviewTarget};
-use crate::github::{AppInfo, Review, Thread, ThreadComment};
+use crate::github::{AppInfo, Review, Thread, ThreadComment, User};
+use crate::stdx::hash;
 
 const OPEN: &str = "<!-- octoswarm:v1 ";
 const CLOSE: &str = " -->";
@@ -29,6 +30,28 @@ pub(super) fn listed<'a>(fingerprints: impl Iterator<Item = &'a Fingerprint>) ->
     (!all.is_empty()).then(|| format!("{OPEN}listed {}{CLOSE}", all.join(" ")))
 }
 
+/// Of an effect's key: `answer/7/12` is marked as `answer 7/12`.
+pub(super) fn of_key(key: &str) -> String {
+    let (kind, id) = key.split_once('/').unwrap_or((key, ""));
+    format!("{OPEN}{kind} {id}{CLOSE}")
+}
+
+/// Whether the body carries that marker, which [`of_key`] made.
+pub(super) fn carries(body: &str, key: &str) -> bool {
+    let (kind, id) = key.split_once('/').unwrap_or((key, ""));
+    parse(body, kind) == Some(id)
+}
+
+/// A part of a key that others chose, within an alphabet that neither ends a marker nor begins another part.
+pub(super) fn part(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    if !text.is_empty() && text.len() <= 40 && text.chars().all(fits) && !text.contains("--") {
+        text.to_owned()
+    } else {
+        format!("x{}", &hash::sha256(text.as_bytes())[..16])
+    }
+}
+
 /// What our body says at its very end. A marker anywhere else is somebody's text that we quoted.
 fn parse<'a>(body: &'a str, kind: &str) -> Option<&'a str> {
     body.trim_end()
@@ -50,8 +73,13 @@ pub(super) fn parse_listed(body: &str) -> BTreeSet<Fingerprint> {
     parse(body, "listed").unwrap_or_default().split(' ').filter_map(Fingerprint::parse).collect()
 }
 
+/// The account type is what counts: anybody may have a login that looks like ours.
+pub(super) fn is_own(app: &AppInfo, author: &User) -> bool {
+    author.bot && author.login == app.bot_login
+}
+
 pub(super) fn is_own_review(app: &AppInfo, review: &Review) -> bool {
-    review.author.bot && review.author.login == app.bot_login
+    is_own(app, &review.author)
 }
 
 /// GraphQL gives an App's login without `[bot]`, REST with it.
@@ -69,7 +97,6 @@ pub(super) fn thread_finding(app: &AppInfo, thread: &Thread) -> Option<Fingerpri
 mod tests {
     use super::*;
     use crate::domain::RuleId;
-    use crate::github::User;
 
     fn print() -> Fingerprint {
         Fingerprint::new(&RuleId("r".into()), "a", "b", 0)
@@ -96,6 +123,30 @@ mod tests {
         assert_eq!(parse_finding("<!-- octoswarm:v1 finding xyz -->"), None);
         let body = format!("t\n{}\r\n{}", listed([print()].iter()).unwrap(), review("7/3@abc#2"));
         assert_eq!((parse_review(&body), parse_listed(&body).len()), (Some("7/3@abc#2"), 1));
+    }
+
+    #[test]
+    fn a_key_is_found_again_by_its_marker_and_never_by_another() {
+        for (key, marker) in [
+            ("answer/7/12", "<!-- octoswarm:v1 answer 7/12 -->"),
+            ("pull/contribute/7/3", "<!-- octoswarm:v1 pull contribute/7/3 -->"),
+        ] {
+            assert_eq!(of_key(key), marker);
+            assert!(carries(&format!("text\n\n{marker}"), key));
+            assert!(!carries(&format!("text\n\n{marker}"), &format!("{key}1")));
+            assert!(!carries(&format!("{marker}\ntext"), key));
+        }
+        assert!(!carries(&of_key("answer/7/12"), "contribution/7/12"));
+    }
+
+    #[test]
+    fn what_others_chose_cannot_leave_its_part_of_a_key() {
+        assert_eq!(part("review"), "review");
+        for text in ["", "a/b", "-->", "a --> b", "Review", "\n", &"a".repeat(41), "a--b"] {
+            let safe = part(text);
+            assert!(safe.len() == 17 && safe.bytes().all(|b| b.is_ascii_alphanumeric()), "{safe}");
+        }
+        assert_ne!(part("a/b"), part("a/c"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The only writer to GitHub: intents become reviews, resolved threads and check runs.
+//! The only writer to GitHub: intents become reviews, resolved threads, check runs, comments, commits and pull requests.
 //!
 //! Promise: what is said is said once. Each write is a row before it leaves, is looked for on GitHub before it is sent
 //! again, and is held back when the pull request has moved on.
@@ -10,7 +10,10 @@ mod guard;
 mod ledger;
 mod marker;
 mod neutral;
+mod pull;
+mod push;
 pub mod render;
+mod reply;
 mod review;
 mod thread;
 
@@ -18,6 +21,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use error::Error;
+pub use pull::Opened;
+pub use push::{CommitMode, Pushed};
+pub use reply::ReactTo;
 pub use thread::OpenThread;
 
 use ledger::Ledger;

@@ -43,6 +43,74 @@ pub(super) fn plain(text: &str) -> String {
     text.replace('@', "@\u{200b}")
 }
 
+/// For titles and commit messages, which are no Markdown and still do things: they mention, refer, close issues once they
+/// are merged, and switch CI off. A bare `#n` stays for `own`, the issue or pull request that this is about.
+pub(super) fn history(text: &str, own: Option<u64>) -> String {
+    let text = visible(&redact(&text.replace("\r\n", "\n"), &[]));
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        let next = rest.chars().next();
+        let in_word = before.is_some_and(|c: char| c.is_ascii_alphanumeric());
+        let digit_next = next.is_some_and(|c| c.is_ascii_digit());
+        out.push(c);
+        let acts = match c {
+            '@' => !in_word && next.is_some_and(char::is_alphanumeric),
+            '#' => {
+                digit_next && (before.is_some_and(|c| !c.is_whitespace() && c != '(') || leading_number(rest) != own)
+            }
+            '-' => digit_next && ends_with_word(&out[..out.len() - 1], "gh"),
+            '/' => out.ends_with("://"),
+            _ => false,
+        };
+        if acts {
+            out.push(' ');
+        }
+        before = Some(c);
+    }
+    without_ci_words(&out)
+}
+
+fn leading_number(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    lower.strip_suffix(word).is_some_and(|rest| !rest.ends_with(|c: char| c.is_ascii_alphanumeric()))
+}
+
+/// `[skip ci]` and its relatives, in round brackets; `***NO_CI***` and `skip-checks: true` broken up.
+fn without_ci_words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('[') {
+        let (before, bracket) = rest.split_at(open);
+        out.push_str(before);
+        let end = bracket.find(']').unwrap_or(bracket.len() - 1);
+        let inside = &bracket[1..end.max(1)];
+        let lower = inside.to_ascii_lowercase();
+        let about_ci = lower.contains("skip") || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == "ci");
+        if about_ci && bracket.contains(']') {
+            out.push_str(&format!("({inside})"));
+            rest = &bracket[end + 1..];
+        } else {
+            out.push('[');
+            rest = &bracket[1..];
+        }
+    }
+    out.push_str(rest);
+    for (word, gap) in [("***no_ci***", 3), ("skip-checks:", 11)] {
+        let found: Vec<usize> = out.to_ascii_lowercase().match_indices(word).map(|(at, _)| at).collect();
+        for at in found.into_iter().rev() {
+            out.insert(at + gap, ' ');
+        }
+    }
+    out
+}
+
 /// A fenced block whose fence is longer than any run of backticks inside.
 pub(super) fn fenced(info: &str, content: &str) -> String {
     let fence = "`".repeat(longest_run(content).max(2) + 1);

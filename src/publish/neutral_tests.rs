@@ -121,6 +121,26 @@ fn a_suggestion_is_honest_or_not_made() {
     assert!(!is_honest(&format!("x = '{}'", format_args!("ghs_{}", "a".repeat(36)))));
 }
 
+#[test]
+fn a_commit_message_mentions_refers_and_switches_nothing() {
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        assert_eq!(history(text, Some(7)), want);
+    }
+    check("Load YAML safely (#7)", "Load YAML safely (#7)");
+    check("Refs #7\n\nfixes #8, #77", "Refs #7\n\nfixes # 8, # 77");
+    check("closes octo/calc#7 and GH-7", "closes octo/calc# 7 and GH- 7");
+    check("fix https://github.com/o/r/issues/9", "fix https:// github.com/o/r/issues/9");
+    check("ping @mona, (@octo/team), mail a@b.c", "ping @ mona, (@ octo/team), mail a@b.c");
+    check("x [skip ci] [CI Skip] [no ci] [ci-skip]", "x (skip ci) (CI Skip) (no ci) (ci-skip)");
+    check("a[i] = [b] [", "a[i] = [b] [");
+    check("***NO_CI*** skip-checks: true", "*** NO_CI*** skip-checks : true");
+    check("a\u{202e}b\r\nc", "a⟨U+202E⟩b\nc");
+    let token = format!("ghp_{}", "a1".repeat(18));
+    check(&token, "[redacted]");
+    assert_eq!(history("fixes #7", None), "fixes # 7");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 

@@ -2,6 +2,9 @@
 //!
 //! What others wrote (paths, messages that quote code, reasons) goes through `neutral`; the rest are our own fixed words.
 
+pub(super) mod pull;
+pub(super) mod reply;
+
 use super::neutral::{self, code, fenced, paragraphs, plain, prose};
 use crate::domain::{Category, Coverage, Finding, Fix, NotRead, Outcome, Severity, Sha};
 use crate::github::{Annotation, AnnotationLevel, Output};
@@ -335,26 +338,31 @@ fn fill<T>(
 }
 
 /// Joins blocks within the budget; whatever is cut, the markers stay, or we would not know our own words again.
-fn close(mut blocks: Vec<String>, markers: &[String]) -> String {
-    blocks.retain(|block| !block.trim().is_empty());
+fn close(blocks: Vec<String>, markers: &[String]) -> String {
     let mut tail = markers.join("\n");
     if !tail.is_empty() {
         tail.insert_str(0, "\n\n");
     }
-    let room = BUDGET.saturating_sub(units(&tail));
+    fit(&blocks, BUDGET.saturating_sub(units(&tail))) + &tail
+}
+
+/// The blocks that there is room for, in UTF-16 units.
+fn fit(blocks: &[String], room: usize) -> String {
     let mut body = String::new();
-    for block in &blocks {
-        if units(&body) + units(block) + 2 > room.saturating_sub(80) {
-            // A whole block goes: half a fence or half a fold would swallow what follows.
-            body.push_str("\n\n(Something was left out here: it was too long for GitHub.)");
-            break;
+    let mut cut = false;
+    for block in blocks.iter().filter(|block| !block.trim().is_empty()) {
+        // A whole block goes: half a fence or half a fold would swallow what follows.
+        let fits = units(&body) + units(block) + 2 <= room.saturating_sub(80);
+        if !fits && cut {
+            continue;
         }
         if !body.is_empty() {
             body.push_str("\n\n");
         }
-        body.push_str(block);
+        body.push_str(if fits { block } else { "(Something was left out here: it was too long for GitHub.)" });
+        cut |= !fits;
     }
-    body + &tail
+    body
 }
 
 fn units(text: &str) -> usize {

@@ -66,6 +66,49 @@ fn assert_safe(markdown: &str) {
     }
 }
 
+/// Nothing in a body of ours acts but its references to `own`: no link, image or HTML of others, and one marker at the end.
+#[track_caller]
+pub(super) fn assert_inert(markdown: &str, own: &[u64]) {
+    let known = Options::ENABLE_GFM
+        | Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS;
+    let (mut text, mut html) = (String::new(), String::new());
+    for event in Parser::new_ext(markdown, known) {
+        match event {
+            Event::Html(part) | Event::InlineHtml(part) => html.push_str(&part),
+            Event::Start(
+                tag @ (Tag::Image { .. }
+                | Tag::Link { .. }
+                | Tag::FootnoteDefinition(_)
+                | Tag::CodeBlock(_)
+                | Tag::Strikethrough),
+            ) => panic!("{tag:?} in {markdown}"),
+            Event::FootnoteReference(_) | Event::TaskListMarker(_) => panic!("{event:?} in {markdown}"),
+            Event::Text(part) => text.push_str(&part),
+            Event::Code(_) => text.push('\u{0}'),
+            _ => text.push('\n'),
+        }
+    }
+    let left = html.replace("<sub>", "").replace("</sub>", "");
+    let marker = markdown.rsplit('\n').next().unwrap();
+    assert!(marker.starts_with("<!-- octoswarm:v1 ") && left.trim() == marker, "HTML {left:?} in {markdown}");
+    for bad in ["@", "://", "www.", "GH-", "gh-", "mailto:"] {
+        assert!(!text.contains(bad), "{bad:?} in {text:?}");
+    }
+    for (at, _) in text.match_indices('#') {
+        let number = text[at + 1..].split(|c: char| !c.is_ascii_digit()).next().unwrap();
+        assert!(own.iter().any(|own| own.to_string() == number), "#{number} in {text:?}");
+    }
+    assert!(!markdown.lines().any(|line| line.trim_start().starts_with('/')), "a command in {markdown}");
+    assert!(markdown.encode_utf16().count() < 65_536);
+}
+
+pub(super) const HOSTILE: &str = "Fixes #1, closes octo/calc#2 GH-3 @mona @octo/team https://evil.invalid www.evil.invalid \
+    ![i](http://evil.invalid/i.png) [a](javascript:1) <img src=x> </details> </sub> &#64;mona $x$ :octocat: [^1] - [x] \
+    <!-- octoswarm:v1 answer 7/1 --> `@code` ``` ~~~ | a | b | \u{202e}\n<!-- octoswarm:v1 answer 7/1 -->\n/approve\n\n# title\n\n- item\n\n> quote\n\n---\n\n    code";
+
 const NASTY: &str = "by @mona, see #1 GH-1 https://evil.invalid ![i](http://evil.invalid/i.png) <img src=x> <!-- octoswarm:v1 finding 0 -->\n/approve\n\n# title";
 
 #[test]

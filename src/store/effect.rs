@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
@@ -23,7 +23,7 @@ stored_enum!(
 #[derive(Debug, Clone, Serialize)]
 pub struct EffectRow {
     pub key: String,
-    /// Absent once its run was pruned.
+    /// Absent once its run was pruned, and where no run spoke.
     pub run: Option<RunId>,
     pub kind: String,
     pub intent: Value,
@@ -44,21 +44,59 @@ impl Store {
     ///
     /// # Errors
     /// The database failed or the row is damaged.
-    pub async fn intend(&self, key: &str, run: RunId, kind: &str, intent: &Value) -> Result<EffectRow, Error> {
-        let now = self.now();
+    pub async fn intend(
+        &self,
+        key: &str,
+        run: impl Into<Option<RunId>>,
+        kind: &str,
+        intent: &Value,
+    ) -> Result<EffectRow, Error> {
         let mut conn = self.writer().await?;
         let mut tx = conn.begin().await?;
-        sqlx::query(
-            "INSERT INTO effect (key, run, kind, intent, state, created_at, updated_at)
-             VALUES (?1, (SELECT id FROM run WHERE id = ?2), ?3, ?4, 'intended', ?5, ?5) ON CONFLICT (key) DO NOTHING",
-        )
-        .bind(key)
-        .bind(run.to_string())
-        .bind(kind)
-        .bind(serde_json::to_string(intent)?)
-        .bind(now)
-        .execute(&mut *tx)
-        .await?;
+        insert(&mut tx, key, run.into(), kind, intent, self.now()).await?;
+        let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_one(&mut *tx).await?;
+        tx.commit().await?;
+        load(&row)
+    }
+
+    /// Writes down what is going to be said instead of what was, or for the first time: `amend` makes the new intent of the
+    /// one that stands, and nobody else amends it meanwhile. An intent that changed is open again, with the proof of what was
+    /// said before as the trace to it, and stays `sent` if a request may have left. One that is the same keeps its state.
+    ///
+    /// # Errors
+    /// The database failed or the row is damaged; the intent is as it was then.
+    pub async fn amend_effect(
+        &self,
+        key: &str,
+        run: impl Into<Option<RunId>>,
+        kind: &str,
+        amend: impl FnOnce(Option<&Value>) -> Value,
+    ) -> Result<EffectRow, Error> {
+        let (run, now) = (run.into(), self.now());
+        let mut conn = self.writer().await?;
+        let mut tx = conn.begin().await?;
+        let found = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_optional(&mut *tx).await?;
+        match found.as_ref().map(load).transpose()? {
+            None => insert(&mut tx, key, run, kind, &amend(None), now).await?,
+            Some(row) => {
+                let intent = amend(Some(&row.intent));
+                if intent == row.intent {
+                    tx.commit().await?;
+                    return Ok(row);
+                }
+                sqlx::query(
+                    "UPDATE effect SET intent = ?1, state = CASE state WHEN 'sent' THEN 'sent' ELSE 'intended' END,
+                         reason = NULL, updated_at = ?2, run = coalesce((SELECT id FROM run WHERE id = ?3), run)
+                     WHERE key = ?4",
+                )
+                .bind(serde_json::to_string(&intent)?)
+                .bind(now)
+                .bind(run.map(|run| run.to_string()))
+                .bind(key)
+                .execute(&mut *tx)
+                .await?;
+            }
+        }
         let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_one(&mut *tx).await?;
         tx.commit().await?;
         load(&row)
@@ -150,6 +188,29 @@ impl Store {
             Some(row) => Error::Conflict { what: "effect", id: key.to_owned(), state: row.state.to_string() },
         })
     }
+}
+
+/// Leaves a row that is there as it is.
+async fn insert(
+    conn: &mut SqliteConnection,
+    key: &str,
+    run: Option<RunId>,
+    kind: &str,
+    intent: &Value,
+    now: Millis,
+) -> Result<(), Error> {
+    sqlx::query(
+        "INSERT INTO effect (key, run, kind, intent, state, created_at, updated_at)
+         VALUES (?1, (SELECT id FROM run WHERE id = ?2), ?3, ?4, 'intended', ?5, ?5) ON CONFLICT (key) DO NOTHING",
+    )
+    .bind(key)
+    .bind(run.map(|run| run.to_string()))
+    .bind(kind)
+    .bind(serde_json::to_string(intent)?)
+    .bind(now)
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 fn load(row: &SqliteRow) -> Result<EffectRow, Error> {

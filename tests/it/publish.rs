@@ -1,5 +1,7 @@
 //! What the App says on a pull request, against the GitHub in a box: once, in the right place, and nothing when it is too late.
 
+mod reply;
+
 use std::time::Duration;
 
 use octoswarm::artifact::{ReviewIntent, ReviewReport};

@@ -776,6 +776,42 @@ async fn an_effect_is_intended_once_sent_before_it_leaves_and_proved_for_good() 
 }
 
 #[tokio::test]
+async fn an_amended_effect_is_open_again_and_remembers_what_was_said() {
+    let (_dir, store, clock) = fresh().await;
+    let run = store.start_run(new_run()).await.unwrap();
+    let key = "answer/9/7";
+    let add = |topic: &'static str| {
+        move |was: Option<&serde_json::Value>| {
+            let mut all = was.and_then(|was| was.as_array().cloned()).unwrap_or_default();
+            if !all.contains(&json!(topic)) {
+                all.push(json!(topic));
+            }
+            json!(all)
+        }
+    };
+    let first = store.amend_effect(key, None, "comment", add("review")).await.unwrap();
+    assert_eq!((first.run, first.state, first.intent), (None, EffectState::Intended, json!(["review"])));
+    store.mark_sent(key, clock.now()).await.unwrap();
+    store.prove(key, &json!({"comment": 99})).await.unwrap();
+
+    let same = store.amend_effect(key, run, "comment", add("review")).await.unwrap();
+    assert_eq!((same.run, same.state), (None, EffectState::Proved), "nothing changed");
+    let more = store.amend_effect(key, run, "comment", add("fix")).await.unwrap();
+    assert_eq!((more.run, more.state, more.intent), (Some(run), EffectState::Intended, json!(["review", "fix"])));
+    assert_eq!((more.proof, more.sent_at), (Some(json!({"comment": 99})), Some(START)), "the trace stays");
+    store.mark_sent(key, clock.now()).await.unwrap();
+    let other = store.amend_effect(key, run, "comment", |_| json!(["review", "help"])).await.unwrap();
+    assert_eq!(other.state, EffectState::Sent, "what may have left is not forgotten");
+    store.prove(key, &json!({"comment": 99})).await.unwrap();
+
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    futures::future::join_all(names.map(|name| store.amend_effect(key, None, "comment", add(name)))).await;
+    let all = store.effect(key).await.unwrap().unwrap();
+    assert_eq!(all.intent.as_array().map(Vec::len), Some(10), "no amendment is lost: {}", all.intent);
+    assert_eq!(all.run, Some(run), "who spoke without a run takes it from nobody");
+}
+
+#[tokio::test]
 async fn cursors_keep_their_last_value() {
     let (_dir, store, _) = fresh().await;
     assert_eq!(store.get_cursor("deliveries").await.unwrap(), None);
