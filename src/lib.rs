@@ -19,6 +19,7 @@ pub mod workspace;
 pub mod agent;
 
 // The way of an event.
+pub mod command;
 pub mod pipeline;
 pub mod publish;
 pub mod router;
