@@ -1,0 +1,256 @@
+//! What a repository's manifests say: how it is installed, built, tested and checked, and with which framework. The
+//! commands are told to people, never run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::ecosystem;
+use super::survey::{self, Class, Survey, name};
+use super::words;
+use crate::agent::Error;
+use crate::artifact::swarm::BuildCommands;
+use crate::workspace::Tree;
+
+/// Manifests and settings that are read, each where it lies nearest to the root.
+const READ: &[&str] = &[
+    ".clang-format",
+    ".editorconfig",
+    ".flake8",
+    ".prettierrc",
+    ".prettierrc.json",
+    ".prettierrc.yaml",
+    ".prettierrc.yml",
+    "CMakeLists.txt",
+    "Cargo.toml",
+    "Gemfile",
+    "GNUmakefile",
+    "Makefile",
+    "Package.swift",
+    "Pipfile",
+    "biome.json",
+    "build.gradle",
+    "build.gradle.kts",
+    "composer.json",
+    "deno.json",
+    "deno.jsonc",
+    "environment.yml",
+    "go.mod",
+    "justfile",
+    "makefile",
+    "meson.build",
+    "mix.exs",
+    "package.json",
+    "pom.xml",
+    "pubspec.yaml",
+    "pyproject.toml",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "rustfmt.toml",
+    ".rustfmt.toml",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "setup.cfg",
+    "setup.py",
+    "stack.yaml",
+    "tox.ini",
+];
+/// As many of one name.
+const MAX_SAME: usize = 2;
+const MAX_TEXT: usize = 256 * 1024;
+
+/// What the manifests come to.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Project {
+    pub(super) framework: String,
+    pub(super) manager: String,
+    pub(super) monorepo: bool,
+    pub(super) commands: BuildCommands,
+}
+
+/// The manifests of a tree, read.
+#[derive(Debug, Default)]
+pub(super) struct Manifests {
+    texts: BTreeMap<String, String>,
+    /// Every file at the root and one folder below it, by path.
+    near: BTreeSet<String>,
+    /// There are tests, as files of their own.
+    pub(super) tests: bool,
+}
+
+impl Manifests {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub(super) async fn read(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
+        let mut texts = BTreeMap::new();
+        for wanted in READ {
+            let mut found = survey.named(wanted);
+            found.retain(|path| path.matches('/').count() <= 2 && !path.contains("node_modules/"));
+            for path in found.into_iter().take(MAX_SAME) {
+                if let Some(text) = survey::text(tree, path).await?.filter(|text| text.len() <= MAX_TEXT) {
+                    texts.insert(path.to_owned(), text);
+                }
+            }
+        }
+        for file in
+            survey.files.iter().filter(|file| file.path.ends_with(".csproj") && file.class == Class::Other).take(1)
+        {
+            if let Some(text) = survey::text(tree, &file.path).await? {
+                texts.insert(file.path.clone(), text);
+            }
+        }
+        Ok(Self::new(texts, survey))
+    }
+
+    fn new(texts: BTreeMap<String, String>, survey: &Survey) -> Self {
+        let near = survey.files.iter().filter(|file| file.path.matches('/').count() <= 2);
+        let near = near.map(|file| file.path.clone()).collect();
+        let tests = survey.files.iter().any(|file| file.class == Class::Test && file.language.is_some());
+        Self { texts, near, tests }
+    }
+
+    /// The text of a manifest in a folder.
+    pub(super) fn text(&self, folder: &str, name: &str) -> Option<&str> {
+        self.texts.get(&join(folder, name)).map(String::as_str)
+    }
+
+    pub(super) fn json(&self, folder: &str, name: &str) -> Option<Value> {
+        serde_json::from_str(self.text(folder, name)?).ok()
+    }
+
+    pub(super) fn toml(&self, folder: &str, name: &str) -> Option<toml::Table> {
+        self.text(folder, name)?.parse().ok()
+    }
+
+    /// Whether a folder has a file of one of these names.
+    pub(super) fn has(&self, folder: &str, names: &[&str]) -> bool {
+        names.iter().any(|name| self.near.contains(&join(folder, name)))
+    }
+
+    /// Files of a folder whose names end so.
+    pub(super) fn ending(&self, folder: &str, end: &str) -> Option<&str> {
+        let own = |path: &&String| path.ends_with(end) && path.rsplit_once('/').map_or("", |(f, _)| f) == folder;
+        self.near.iter().find(own).map(|path| name(path))
+    }
+
+    /// Whether a folder lies at the root.
+    pub(super) fn folder(&self, folder: &str) -> bool {
+        let prefix = format!("{folder}/");
+        self.near.range(prefix.clone()..).next().is_some_and(|path| path.starts_with(&prefix))
+    }
+}
+
+/// What they come to, for a project that is mostly written in `language`.
+pub(super) fn project(manifests: &Manifests, language: &str) -> Project {
+    let folders: BTreeSet<(usize, &str)> = manifests
+        .near
+        .iter()
+        .map(|path| path.rsplit_once('/').map_or("", |(folder, _)| folder))
+        .filter(|folder| folder.is_empty() || !is_beside(folder))
+        .map(|folder| (if folder.is_empty() { 0 } else { folder.matches('/').count() + 1 }, folder))
+        .collect();
+    // The root's manifest of the main language, then any of the root's, then the same one folder below.
+    let mut best: Option<(bool, usize, &str, Project)> = None;
+    for (depth, folder) in folders {
+        for ecosystem in ecosystem::ALL {
+            let Some(project) = (ecosystem.read)(manifests, folder) else { continue };
+            let other = !ecosystem.languages.contains(&language);
+            let better = best.as_ref().is_none_or(|(known, deep, ..)| (other, depth) < (*known, *deep));
+            if better {
+                best = Some((other, depth, folder, project));
+            }
+        }
+    }
+    let (folder, mut project) = best.map_or(("", Project::default()), |(_, _, folder, project)| (folder, project));
+    if folder.is_empty() {
+        from_make(manifests, &mut project);
+    } else if is_plain(folder) {
+        let commands = &mut project.commands;
+        for command in [&mut commands.install, &mut commands.build, &mut commands.test, &mut commands.lint] {
+            if !command.is_empty() {
+                *command = format!("cd {folder} && {command}");
+            }
+        }
+    } else {
+        // A folder's name that a shell would read as more than a name is not put into a command.
+        project.commands = BuildCommands::default();
+    }
+    project.monorepo |= manifests.has(
+        "",
+        &[
+            "pnpm-workspace.yaml",
+            "lerna.json",
+            "nx.json",
+            "turbo.json",
+            "go.work",
+            "rush.json",
+            "WORKSPACE",
+            "MODULE.bazel",
+        ],
+    );
+    project
+}
+
+/// Targets of the Makefile or recipes of the justfile, where no other manifest knew a command.
+fn from_make(manifests: &Manifests, project: &mut Project) {
+    static TARGET: LazyLock<Regex> =
+        LazyLock::new(|| words::regex(r"(?m)^([A-Za-z][A-Za-z0-9_-]*)[^\S\n]*[A-Za-z0-9_ ]*:(?:[^=]|$)"));
+    let make = ["Makefile", "makefile", "GNUmakefile"].iter().find_map(|name| manifests.text("", name));
+    let just = manifests.text("", "justfile");
+    let (program, text) = match (make, just) {
+        (Some(text), _) => ("make", text),
+        (None, Some(text)) => ("just", text),
+        (None, None) => return,
+    };
+    let targets: BTreeSet<&str> = TARGET.captures_iter(text).filter_map(|c| c.get(1)).map(|m| m.as_str()).collect();
+    let target =
+        |names: &[&str]| names.iter().find(|name| targets.contains(*name)).map(|name| format!("{program} {name}"));
+    let commands = &mut project.commands;
+    for (command, names) in [
+        (&mut commands.install, &["deps", "setup", "bootstrap", "install-deps"][..]),
+        (&mut commands.build, &["build", "all", "compile"]),
+        (&mut commands.test, &["test", "tests", "check"]),
+        (&mut commands.lint, &["lint", "fmt-check", "format-check", "style"]),
+    ] {
+        if command.is_empty() {
+            *command = target(names).unwrap_or_default();
+        }
+    }
+    if project.manager.is_empty() {
+        project.manager = program.to_owned();
+    }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Folders whose manifests are not the project's own.
+fn is_beside(folder: &str) -> bool {
+    folder.split('/').any(|part| {
+        matches!(
+            part,
+            "examples"
+                | "example"
+                | "fixtures"
+                | "tests"
+                | "test"
+                | "testdata"
+                | "docs"
+                | "website"
+                | "vendor"
+                | "node_modules"
+                | "benchmarks"
+        )
+    })
+}
+
+/// Safe to stand in a command as it is.
+fn is_plain(folder: &str) -> bool {
+    !folder.starts_with('-')
+        && folder.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'/'))
+}
