@@ -17,7 +17,7 @@ use crate::pipeline::{self, Outputs};
 use crate::publish::{self, CommitMode, Opened, Pushed};
 use crate::queue::Leased;
 use crate::store::{NewRun, RunState};
-use crate::workspace::{Edit, Tree};
+use crate::workspace::{self, Edit, Tree};
 
 use super::local::Nothing;
 use super::{App, Error};
@@ -96,7 +96,7 @@ impl App {
         }
         let info = repo.info().await?;
         let tree = match self.mirrors.branch(self.remote(&repo).await?, &info.default_branch, &leased.cancel).await {
-            Err(error) if error.is_empty_repository() => {
+            Err(workspace::Error::Empty { .. }) => {
                 return Ok(Reply::Declined { why: "the repository has no commits yet".into() });
             }
             tree => tree?,

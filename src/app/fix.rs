@@ -8,7 +8,6 @@ use crate::artifact::{PushIntent, Reply, ReviewReport};
 use crate::domain::{Class, FixTarget, IssueNumber, RunId};
 use crate::github::Repo;
 use crate::pipeline;
-use crate::publish;
 use crate::queue::Leased;
 use crate::store::{Beat, NewRun, RunState};
 use crate::workspace::Remote;

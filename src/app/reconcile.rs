@@ -1,7 +1,7 @@
 //! What a missed webhook lost is found again: the App's delivery log is read back to where it was read last, and open
 //! pull requests and labelled issues are compared with the rows.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;

@@ -42,7 +42,7 @@ numeric_id!(
 );
 
 /// The GUID of `X-GitHub-Delivery`. A redelivery carries the same one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeliveryId(String);
 

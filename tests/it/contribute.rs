@@ -32,8 +32,9 @@ async fn a_labelled_issue_becomes_a_pull_request() {
         assert_eq!(world.github.file(REPO, &pull.head_sha, path).as_deref(), Some(SAFE.as_bytes()));
     }
     assert_eq!(world.github.file(REPO, &pull.head_sha, "src/c.py").as_deref(), Some(CLEAN.as_bytes()));
-    assert!(pull.body.contains(&format!("Fixes #{number}")), "{}", pull.body);
-    assert!(pull.body.contains("src/a.py") && pull.body.contains("not run"), "{}", pull.body);
+    let body = pull.body.clone().unwrap();
+    assert!(body.contains(&format!("Fixes #{number}")), "{body}");
+    assert!(body.contains("src/a.py") && body.contains("not run"), "{body}");
     assert_eq!(pull.base_ref, "main");
     let reactions = world.github.reactions(REPO);
     assert!(reactions.iter().any(|r| r.subject == format!("issue/{number}") && r.content == "eyes"), "{reactions:?}");

@@ -9,7 +9,7 @@ use owo_colors::OwoColorize;
 use super::story::Scenario;
 use crate::app::runs::{DeliveryState, Observer, StepState, Timeline, TimelineRun};
 use crate::cli::report::line;
-use crate::demo::{IssueComment, Pull, ReviewComment};
+use crate::demo::{Posted, Pull, ReviewComment};
 use crate::domain::{Finding, Millis};
 use crate::stdx::text::{visible, visible_line, visible_source};
 
@@ -149,7 +149,7 @@ impl Show {
     }
 
     /// What the App said in a conversation.
-    pub fn reply(&self, comment: &IssueComment) {
+    pub fn reply(&self, comment: &Posted) {
         self.say(&format!("  {}", format!("#{} the App says", comment.number).bold()));
         self.text(&comment.body);
     }
@@ -159,7 +159,7 @@ impl Show {
         let draft = if pull.draft { ", a draft" } else { "" };
         let head = format!("#{} {} ({}{draft})", pull.number, visible_line(&pull.title), visible_line(&pull.head_ref));
         self.say(&format!("  {}", head.bold()));
-        self.text(&pull.body);
+        self.text(pull.body.as_deref().unwrap_or_default());
     }
 
     /// Markdown as it was posted, without its hidden part.

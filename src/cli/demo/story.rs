@@ -383,7 +383,7 @@ impl Story {
             timelines.iter().filter(|timeline| self.shown.insert(timeline.delivery.guid.to_string())).collect();
         self.show.timelines(&news);
         let bot = self.github.bot_login();
-        for posted in self.github.all_comments(REPO).into_iter().filter(|comment| comment.author == bot) {
+        for posted in self.github.posted().into_iter().filter(|posted| posted.kind == "comment") {
             // Edited in place: shown again when it says something else.
             if self.shown.insert(format!("reply {} {}", posted.id, posted.body)) {
                 self.show.reply(&posted);

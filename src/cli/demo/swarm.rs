@@ -46,8 +46,9 @@ impl Story {
         let pulls = self.own_pulls();
         checks.that(pulls.len() == 1, format!("there should be one pull request of the App's, not {}", pulls.len()));
         let pull = pulls.first().context("the App opened no pull request")?;
-        checks.that(pull.body.contains(&format!("Fixes #{number}")), "it should link the issue");
-        checks.that(pull.body.contains("not run"), "it should say what was not checked");
+        let body = pull.body.clone().unwrap_or_default();
+        checks.that(body.contains(&format!("Fixes #{number}")), "it should link the issue");
+        checks.that(body.contains("not run"), "it should say what was not checked");
         for path in ["api/settings.py", "tools/import_prices.py", "tools/nightly.py"] {
             let text = self.text_at(pull, path)?;
             checks.that(!text.contains("yaml.load"), format!("{path} should load safely"));
