@@ -24,6 +24,7 @@ pub(super) fn plain(text: &str) -> Vec<bool> {
         | Options::ENABLE_MATH
         | Options::ENABLE_GFM;
     let mut elements = Elements::new(text);
+    let mut tables = Vec::new();
     let (mut depth, mut block, mut paragraph, mut nested) = (0_usize, 0..0, false, false);
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
@@ -33,6 +34,9 @@ pub(super) fn plain(text: &str) -> Vec<bool> {
                     block = range.clone();
                     paragraph = matches!(tag, Tag::Paragraph);
                     nested = !matches!(tag, Tag::Paragraph | Tag::HtmlBlock);
+                }
+                if depth == 1 && paragraph {
+                    tables.extend(table(&text[range.clone()]).map(|at| range.start + at..range.end));
                 }
                 if matches!(tag, Tag::HtmlBlock) {
                     elements.read(Piece { range, block_end: block.end, nested });
@@ -45,6 +49,7 @@ pub(super) fn plain(text: &str) -> Vec<bool> {
         }
     }
     withdraw(&mut plain, &elements.contents());
+    withdraw(&mut plain, &tables);
     plain
 }
 
@@ -60,6 +65,21 @@ fn withdraw(plain: &mut [bool], ranges: &[Range<usize>]) {
         open += step;
         *byte &= open == 0;
     }
+}
+
+/// Where a table begins that GitHub sees in a paragraph and our parser does not: its header, a single column, has no bar.
+fn table(paragraph: &str) -> Option<usize> {
+    let ruler =
+        |line: &str| line.contains('-') && line.chars().all(|c| matches!(c, '|' | ':' | '-' | ' ' | '\t' | '\n'));
+    let (mut before, mut start) = (0, 0);
+    for line in paragraph.split_inclusive('\n') {
+        if start > 0 && ruler(line) {
+            return Some(before);
+        }
+        before = start;
+        start += line.len();
+    }
+    None
 }
 
 /// How many list marks open the line, at least.
