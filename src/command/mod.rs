@@ -44,6 +44,11 @@ impl Names {
     pub fn new(slug: &str) -> Self {
         Self { slug: slug.to_owned() }
     }
+
+    /// The account under which the App acts.
+    pub fn bot_login(&self) -> String {
+        format!("{}[bot]", self.slug)
+    }
 }
 
 impl Commands {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Opened only by `publish::render` (which neutralises it) and, later, by the command parser and prompt templates.
+/// Opened only by `publish::render` (which neutralises it), by the command parser, and by agents that read an issue.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Untrusted(String);
