@@ -1,18 +1,44 @@
-//! The repository as it is at one commit: what a change of ours starts from.
+//! The repository as it is at one commit: what a change of ours starts from, and what it makes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::build;
 use super::change::{Change, Side};
+use super::edit::Edit;
 use super::error::Error;
-use crate::domain::Sha;
+use super::git;
+use super::tree;
+use crate::domain::{Identity, Millis, Sha};
 
 /// One side, read from the object database. A clone is another handle on the same tree.
 #[derive(Debug, Clone)]
 pub struct Tree(pub(super) Change);
 
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    Regular,
+    /// A regular file that may be run.
+    Executable,
+    /// A symbolic link.
+    Link,
+    Submodule,
+    Folder,
+}
+
+/// One regular file of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEntry {
+    pub path: String,
+    /// Bytes; `u64::MAX` when its content is not here, so that no limit lets it pass.
+    pub size: u64,
+    /// `Regular` or `Executable`.
+    pub kind: EntryKind,
+}
+
 impl Tree {
-    /// The commit. For a work tree that differs from its commit: the commit below it.
+    /// The commit. For a work tree that differs from its commit, and for a tree made by `with`: the commit below it.
     pub fn commit(&self) -> &Sha {
         &self.0.head
     }
@@ -30,6 +56,18 @@ impl Tree {
         self.0.new_side(path).await
     }
 
+    /// What stands at a path; nothing at one that leads elsewhere.
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub async fn entry(&self, path: &str) -> Result<Option<EntryKind>, Error> {
+        let path = path.to_owned();
+        let look = move |repository: &_, inner: &super::change::Inner| {
+            tree::lookup(repository, inner.head_tree, &path, &inner.limits)
+        };
+        Ok(self.0.ask(look).await?.and_then(EntryKind::of))
+    }
+
     /// Every path, folders too. A tree beyond the limits is an error.
     ///
     /// # Errors
@@ -38,11 +76,73 @@ impl Tree {
         self.0.new_paths().await
     }
 
+    /// Every regular file with its size, in order of path. A tree beyond the limits is an error.
+    ///
+    /// # Errors
+    /// When git cannot be read, or there is too much of it.
+    pub async fn files(&self) -> Result<Vec<FileEntry>, Error> {
+        self.0
+            .ask(|repository, inner| {
+                let files = tree::files(repository, inner.head_tree, &inner.limits)?;
+                let sized = files.into_iter().map(|(path, entry)| {
+                    let size = inner.blob_size(repository, entry.oid)?.unwrap_or(u64::MAX);
+                    let kind = if entry.is_executable() { EntryKind::Executable } else { EntryKind::Regular };
+                    Ok(FileEntry { path, size, kind })
+                });
+                sized.collect()
+            })
+            .await
+    }
+
     /// Whether `.gitattributes` marks the file `linguist-generated`, `-diff` or `binary`.
     ///
     /// # Errors
     /// When git cannot be read.
     pub async fn is_generated(&self, path: &str) -> Result<bool, Error> {
         self.0.is_generated(path).await
+    }
+
+    /// The tree with all of the edits made, or none. It goes to our own object store: no ref, no file, nothing of the
+    /// user's repository changes. Equal edits on equal trees give equal ids.
+    ///
+    /// # Errors
+    /// `Refused` names the first path that may not be written, and why: it leads elsewhere, some system takes it for
+    /// git's own folder, a link, submodule or file stands in its way, it is changed twice, or another file differs from
+    /// it only by case. `TooLarge` beyond the limits. Else git's own errors.
+    pub async fn with(&self, edits: &[Edit]) -> Result<Self, Error> {
+        let edits = edits.to_vec();
+        let make = move |repository: &_, inner: &super::change::Inner| {
+            build::with(repository, inner.head_tree, &edits, &inner.limits)
+        };
+        let tree = self.0.ask(make).await?;
+        self.0.onward(tree).map(Self)
+    }
+
+    /// Writes a commit of this tree with one parent, which need not be here, to our own object store. No ref names it.
+    /// The time counts in whole seconds, in UTC; the same arguments give the same commit.
+    ///
+    /// # Errors
+    /// When the message or the author's name is empty or too long, or git cannot be written.
+    pub async fn commit_on(&self, parent: &Sha, message: &str, author: &Identity, at: Millis) -> Result<Sha, Error> {
+        let parent = git::oid(parent)?;
+        let (message, author) = (message.to_owned(), author.clone());
+        let make = move |repository: &_, inner: &super::change::Inner| {
+            let oid = build::commit(repository, inner.head_tree, parent, &message, &author, at)?;
+            git::sha(oid)
+        };
+        self.0.ask(make).await
+    }
+}
+
+impl EntryKind {
+    fn of(entry: tree::Entry) -> Option<Self> {
+        match entry {
+            _ if entry.is_tree() => Some(Self::Folder),
+            _ if entry.is_link() => Some(Self::Link),
+            _ if entry.is_submodule() => Some(Self::Submodule),
+            _ if entry.is_executable() => Some(Self::Executable),
+            _ if entry.is_file() => Some(Self::Regular),
+            _ => None,
+        }
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 
 use super::ancestry::Point;
 use super::attributes::{Attributes, Rules};
+use super::base::Tree;
 use super::diff::{self, Diff};
 use super::error::{Doing, Error};
 use super::git::{self, blocking};
@@ -28,7 +29,7 @@ pub struct Change {
     pub work_tree: bool,
     /// The new side's tree id: equal ids are equal content.
     pub tree: Sha,
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 /// One side of one file.
@@ -42,14 +43,14 @@ pub enum Side {
 }
 
 /// Where the objects are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Store {
     /// A bare repository of ours.
     pub(super) git_dir: PathBuf,
     /// Folders of somebody else's objects, only read.
     pub(super) borrowed: Vec<PathBuf>,
     /// The scratch store's folder, removed with the last handle.
-    pub(super) _scratch: Option<TempDir>,
+    pub(super) _scratch: Option<Arc<TempDir>>,
     /// Blobs that are in no store, since their files could not be taken in, and why.
     pub(super) unread: HashMap<Oid, String>,
     /// For a mirror: where to leave word that it is damaged, and the sign that it is in use.
@@ -127,7 +128,19 @@ impl Change {
         .await
     }
 
-    async fn ask<T: Send + 'static>(
+    /// The new side alone, to write on it.
+    pub fn head_tree(&self) -> Tree {
+        Tree(self.clone())
+    }
+
+    /// From this new side to another tree in the same store.
+    pub(super) fn onward(&self, tree: Oid) -> Result<Self, Error> {
+        let (inner, commit) = (&self.inner, git::oid(&self.head)?);
+        let (old, new) = (Point { commit, tree: inner.head_tree }, Point { commit, tree });
+        Self::new(inner.store.clone(), old, new, self.work_tree, inner.within.clone(), inner.limits.clone())
+    }
+
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Repository, &Inner) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

@@ -34,8 +34,20 @@ pub enum Error {
     BaseGone { branch: String },
     #[error("the pull request's head is {}, not {wanted}", now.as_ref().map_or("gone", Sha::as_str))]
     HeadMoved { wanted: Sha, now: Option<Sha> },
+    #[error("the repository on {origin} has no commit yet")]
+    Empty { origin: String },
+    #[error("the branch `{branch}` is {} on the server, which is not what was expected", now.as_ref().map_or("absent", Sha::as_str))]
+    BranchMoved { branch: String, now: Option<Sha> },
+    #[error("the server did not take the push to `{branch}`: {reason}")]
+    PushRejected { branch: String, reason: String },
     #[error("cancelled")]
     Cancelled,
+
+    // What we write.
+    #[error("`{path}` is not written: {why}")]
+    Refused { path: String, why: String },
+    #[error("`{branch}` is not a name for a branch")]
+    BranchName { branch: String },
 
     // Any repository.
     #[error("{what} is more than the limit of {limit}")]
@@ -70,6 +82,10 @@ pub enum Error {
     Bare { path: PathBuf },
     #[error("`{path}` has no commit yet")]
     Unborn { path: PathBuf },
+    #[error("the branch `{branch}` exists already")]
+    BranchExists { branch: String },
+    #[error("`{path}` was changed since it was read")]
+    FileChanged { path: String },
     #[error("`{revision}` is not a commit here{}", nearest(nearest_names))]
     UnknownRevision { revision: String, nearest_names: Vec<String> },
 }
@@ -94,6 +110,13 @@ impl Error {
             | Self::RepositoryGone { .. }
             | Self::Redirected { .. }
             | Self::BaseGone { .. }
+            | Self::Empty { .. }
+            | Self::BranchMoved { .. }
+            | Self::PushRejected { .. }
+            | Self::Refused { .. }
+            | Self::BranchName { .. }
+            | Self::BranchExists { .. }
+            | Self::FileChanged { .. }
             | Self::Cancelled
             | Self::TooLarge { .. }
             | Self::NoMergeBase { .. }
@@ -110,14 +133,23 @@ impl Error {
     /// What the reader can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Unauthorized { .. } => {
-                Some("check that the App is installed on the repository and may read its contents")
-            }
+            Self::Unauthorized { .. } => Some(
+                "check that the App is installed on the repository and may read its contents, and write them to push",
+            ),
             Self::RepositoryGone { .. } => {
                 Some("check the repository's name and that the App is installed on it with read access to contents")
             }
             Self::Redirected { .. } => Some("configure the address that the server redirects to, if you trust it"),
             Self::BaseGone { .. } => Some("the branch was deleted or renamed: point the pull request at another base"),
+            Self::Empty { .. } => Some("push a first commit to the default branch"),
+            Self::BranchMoved { .. } => Some("somebody else wrote to the branch: look at it, then try again"),
+            Self::PushRejected { .. } => {
+                Some("look at the branch's protection rules and at what the App may write, then try again")
+            }
+            Self::Refused { .. } => Some("leave this path out of the change"),
+            Self::BranchName { .. } => Some("use letters, digits, `-`, `_`, `.` and `/`"),
+            Self::BranchExists { .. } => Some("choose another name, or delete the branch"),
+            Self::FileChanged { .. } => Some("nothing was written: run it again on the files as they are now"),
             Self::HeadMoved { .. } => Some("a newer push is reviewed in its own run"),
             Self::TooLarge { .. } => Some("review a smaller part, or raise the limit"),
             Self::NoMergeBase { shallow: true, .. } => {

@@ -9,12 +9,14 @@ pub struct Limits {
     pub connect: Duration,
     /// The server may stay silent this long.
     pub idle: Duration,
-    /// One whole `pull`, with every deepening.
+    /// One whole `pull`, with every deepening; one `branch`; one `push`.
     pub total: Duration,
-    /// Bytes of one server answer that lists its refs.
+    /// Bytes of one server answer that lists its refs, or reports on a push.
     pub advertisement: u64,
     /// Bytes of one pack.
     pub pack_bytes: u64,
+    /// Bytes of all objects of one push, before they are packed.
+    pub push_bytes: u64,
     /// Objects of one pack.
     pub pack_objects: usize,
     /// A mirror with more packs or bytes than this is started anew.
@@ -48,6 +50,7 @@ impl Default for Limits {
             total: Duration::from_secs(600),
             advertisement: 64 << 20,
             pack_bytes: 2 << 30,
+            push_bytes: 256 << 20,
             pack_objects: 5_000_000,
             mirror_packs: 64,
             mirror_bytes: 4 << 30,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
@@ -67,8 +68,13 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
         Some(_) => (commit_tree(&repository, head_commit)?, HashMap::new()),
         None => snapshot::work_tree(&repository, &git::open_own(&git_dir)?, &within, &limits)?,
     };
-    let store =
-        Store { git_dir, borrowed: git::object_dirs(&repository), _scratch: Some(scratch), unread, mirror: None };
+    let store = Store {
+        git_dir,
+        borrowed: git::object_dirs(&repository),
+        _scratch: Some(Arc::new(scratch)),
+        unread,
+        mirror: None,
+    };
     Change::new(
         store,
         Point { commit: merge_base, tree: base_tree },

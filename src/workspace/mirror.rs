@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use git2::{AutotagOption, Direction, ErrorClass, FetchOptions, Oid, RemoteCallbacks, Repository};
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use super::ancestry::{Point, commit_tree, merge_base};
@@ -39,18 +40,25 @@ pub struct Remote {
 #[derive(Debug)]
 pub struct Mirrors {
     root: PathBuf,
-    limits: Limits,
+    pub(super) limits: Limits,
     client: reqwest::Client,
     slots: Mutex<HashMap<RepositoryId, Slot>>,
 }
 
 /// What this process knows of one mirror.
 #[derive(Debug, Clone, Default)]
-struct Slot {
+pub(super) struct Slot {
     /// Held while the mirror is written to.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Cloned into every change that reads from the mirror.
-    in_use: Arc<()>,
+    pub(super) in_use: Arc<()>,
+}
+
+impl Slot {
+    /// This slot's own handle and the map's: any more and a change is still being read.
+    pub(super) fn is_quiet(&self) -> bool {
+        Arc::strong_count(&self.in_use) <= 2
+    }
 }
 
 impl Mirrors {
@@ -80,24 +88,14 @@ impl Mirrors {
     ) -> Result<Change, Error> {
         let cancel = cancel.child_token();
         let _stop_when_dropped = cancel.clone().drop_guard();
-        let session = Session::new(
-            &remote.url,
-            remote.credential.as_ref(),
-            self.client.clone(),
-            self.limits.clone(),
-            cancel.clone(),
-        )?;
+        let session = self.session(&remote, &cancel)?;
         let branch = format!("refs/heads/{base_ref}");
         if !git2::Reference::is_valid_name(&branch) {
             return Err(Error::BaseGone { branch: base_ref.to_owned() });
         }
-        let slot = self.slot(remote.repository);
-        let turn = tokio::select! {
-            turn = Arc::clone(&slot.turn).lock_owned() => turn,
-            () = cancel.cancelled() => return Err(Error::Cancelled),
-        };
+        let (slot, turn) = self.turn(remote.repository, &cancel).await?;
         let pull = Pull {
-            place: Place::new(&self.root, remote.repository),
+            place: self.place(remote.repository),
             session,
             limits: self.limits.clone(),
             wanted: git::oid(head)?,
@@ -105,8 +103,7 @@ impl Mirrors {
             number,
             base_ref: base_ref.to_owned(),
             branch,
-            // This slot's own handle and the map's: any more and a change is still being read.
-            quiet: Arc::strong_count(&slot.in_use) <= 2,
+            quiet: slot.is_quiet(),
             in_use: slot.in_use,
         };
         blocking(move || {
@@ -120,13 +117,36 @@ impl Mirrors {
     /// Removes all that is kept of a repository: the App was uninstalled, or lost access.
     pub async fn purge(&self, repository: RepositoryId) -> Result<(), Error> {
         let turn = self.slot(repository).turn.lock_owned().await;
-        let place = Place::new(&self.root, repository);
+        let place = self.place(repository);
         blocking(move || {
             let _turn = turn;
             let _lock = place.lock(|| true)?;
             place.wipe()
         })
         .await
+    }
+
+    pub(super) fn session(&self, remote: &Remote, cancel: &CancellationToken) -> Result<Arc<Session>, Error> {
+        let (client, limits) = (self.client.clone(), self.limits.clone());
+        Session::new(&remote.url, remote.credential.as_ref(), client, limits, cancel.clone())
+    }
+
+    /// Waits until nobody in this process writes to the mirror.
+    pub(super) async fn turn(
+        &self,
+        repository: RepositoryId,
+        cancel: &CancellationToken,
+    ) -> Result<(Slot, OwnedMutexGuard<()>), Error> {
+        let slot = self.slot(repository);
+        let turn = tokio::select! {
+            turn = Arc::clone(&slot.turn).lock_owned() => turn,
+            () = cancel.cancelled() => return Err(Error::Cancelled),
+        };
+        Ok((slot, turn))
+    }
+
+    pub(super) fn place(&self, repository: RepositoryId) -> Place {
+        Place::new(&self.root, repository)
     }
 
     fn slot(&self, repository: RepositoryId) -> Slot {
@@ -136,13 +156,13 @@ impl Mirrors {
 
 /// A mirror's paths.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     root: PathBuf,
     /// Named by the repository's id; holds one mirror.
     folder: PathBuf,
     lock: PathBuf,
     /// Exists when a reader found the mirror damaged.
-    damaged: PathBuf,
+    pub(super) damaged: PathBuf,
 }
 
 impl Place {
@@ -156,7 +176,7 @@ impl Place {
     }
 
     /// Keeps other processes out. The file stays: removing it would let two in.
-    fn lock(&self, may_wait: impl Fn() -> bool) -> Result<File, Error> {
+    pub(super) fn lock(&self, may_wait: impl Fn() -> bool) -> Result<File, Error> {
         const PAUSE: Duration = Duration::from_millis(20);
         let file = File::options().create(true).write(true).truncate(false).open(&self.lock).at(&self.lock)?;
         loop {
@@ -187,7 +207,7 @@ impl Place {
     }
 
     /// An empty mirror, under a name that was never used: libgit2 keeps packs open by their path, damaged ones too.
-    fn fresh(&self) -> Result<PathBuf, Error> {
+    pub(super) fn fresh(&self) -> Result<PathBuf, Error> {
         self.wipe()?;
         fs::create_dir_all(&self.folder).at(&self.folder)?;
         let mirror = self.folder.join(format!("{}.git", uuid::Uuid::now_v7().simple()));
@@ -196,7 +216,7 @@ impl Place {
     }
 
     /// The mirror, if it is the only one and sound.
-    fn kept(&self) -> Option<PathBuf> {
+    pub(super) fn kept(&self) -> Option<PathBuf> {
         let items: Vec<_> = fs::read_dir(&self.folder).ok()?.flatten().collect();
         let [only] = items.as_slice() else { return None };
         let mirror = only.path();
@@ -230,8 +250,13 @@ fn is_sound(mirror: &Path) -> bool {
     !told("alternates") && !told("http-alternates") && git::open_own(mirror).is_ok()
 }
 
+/// Where a branch is kept. Hashed: of two branches `a` and `a/b`, only one could be kept as a file.
+pub(super) fn base_ref(branch: &str) -> String {
+    format!("refs/octoswarm/base/{}", hash::sha256(branch.as_bytes()))
+}
+
 /// Whether the mirror has grown past its limits; libgit2 cannot repack, so it is fetched anew.
-fn is_overgrown(mirror: &Path, limits: &Limits) -> bool {
+pub(super) fn is_overgrown(mirror: &Path, limits: &Limits) -> bool {
     let files: Vec<_> = fs::read_dir(mirror.join("objects/pack")).into_iter().flatten().flatten().collect();
     let bytes: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum();
     let count = files.iter().filter(|file| file.path().extension().is_some_and(|e| e == "pack")).count();
@@ -323,8 +348,7 @@ impl Pull {
         let by_id = tips.head != Some(self.wanted);
         let source = if by_id { self.wanted.to_string() } else { format!("refs/pull/{}/head", self.number) };
         let pull_ref = format!("refs/octoswarm/pull/{}", self.number);
-        // Hashed: of two branches `a` and `a/b`, only one could be kept as a file.
-        let base_ref = format!("refs/octoswarm/base/{}", hash::sha256(self.base_ref.as_bytes()));
+        let base_ref = base_ref(&self.base_ref);
         let wanted = [format!("+{}:{base_ref}", self.branch), format!("+{source}:{pull_ref}")];
         // A mirror with all of its history stays so: a depth would cut it off again.
         let kept = repository.references_glob("refs/octoswarm/*").is_ok_and(|mut refs| refs.next().is_some());

@@ -9,10 +9,8 @@ use super::change::is_binary;
 use super::error::{AtPath, Doing, Error};
 use super::limits::{Limits, size};
 use super::nofollow::{Folder, Found, from_git};
-use super::tree::{Entry, MODE_LINK, MODE_SUBMODULE, MODE_TREE};
+use super::tree::{self, Entry, MODE_EXECUTABLE, MODE_FILE, MODE_LINK, MODE_SUBMODULE, MODE_TREE};
 
-const MODE_FILE: u32 = 0o100_644;
-const MODE_EXECUTABLE: u32 = 0o100_755;
 /// Git's bit for a tracked file that a sparse checkout leaves out.
 const SKIP_WORKTREE: u16 = 1 << 14;
 
@@ -104,7 +102,7 @@ fn stand_in(path: &[u8]) -> Result<Oid, Error> {
 }
 
 /// What git would store: with `text` or `core.autocrlf` the line endings of the work tree are not those of the blob.
-fn clean(repository: &Repository, path: &[u8], known: Option<Entry>, bytes: Vec<u8>) -> Vec<u8> {
+pub(super) fn clean(repository: &Repository, path: &[u8], known: Option<Entry>, bytes: Vec<u8>) -> Vec<u8> {
     if !bytes.windows(2).any(|pair| pair == b"\r\n") || is_binary(&bytes) {
         return bytes;
     }
@@ -158,15 +156,7 @@ fn trees(store: &Odb<'_>, theirs: &Odb<'_>, files: &[(Vec<u8>, Entry)], skip: us
             }
         }
     }
-    // Git sorts a folder as if its name ended in a slash.
-    items.sort_by_cached_key(|(name, entry)| if entry.is_tree() { [name, &b"/"[..]].concat() } else { name.clone() });
-    let mut bytes = Vec::new();
-    for (name, entry) in items {
-        bytes.extend_from_slice(format!("{:o} ", entry.mode).as_bytes());
-        bytes.extend_from_slice(&name);
-        bytes.push(0);
-        bytes.extend_from_slice(entry.oid.as_bytes());
-    }
+    let bytes = tree::encode(items);
     let oid = Oid::hash_object(ObjectType::Tree, &bytes).doing("naming a folder")?;
     if theirs.exists(oid) { Ok(oid) } else { write(store, ObjectType::Tree, &bytes) }
 }

@@ -30,7 +30,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<Session>>> = const { RefCell::new(None) };
 }
 
-/// One fetch: where to, with what token, how much, until when.
+/// One fetch or push: where to, with what token, how much, until when.
 pub(super) struct Session {
     base: Url,
     origin: String,
@@ -119,6 +119,25 @@ impl Session {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The server did not keep to the protocol.
+    pub(super) fn broken(&self, why: &str) -> Error {
+        Error::Protocol { origin: self.origin.clone(), why: why.to_owned() }
+    }
+
+    /// A request with its body so far; it is sent at the first read.
+    pub(super) fn exchange(self: &Arc<Self>, service: Service, request: Vec<u8>) -> Exchange {
+        let cap = match service {
+            Service::UploadPackLs | Service::ReceivePackLs | Service::ReceivePack => self.limits.advertisement,
+            Service::UploadPack => self.limits.pack_bytes,
+        };
+        let session = Arc::clone(self);
+        Exchange { session, service, request, response: None, chunk: Bytes::new(), left: cap, cap }
+    }
+
     /// Asked by libgit2's progress callback: may it go on?
     pub(super) fn may_go_on(&self, objects: usize) -> bool {
         let stop = if self.cancel.is_cancelled() {
@@ -176,9 +195,17 @@ impl Session {
                     .body(body),
                 "application/x-git-upload-pack-result",
             ),
-            Service::ReceivePackLs | Service::ReceivePack => {
-                return Err(self.note(Error::Unsupported("this transport only fetches")));
-            }
+            Service::ReceivePackLs => (
+                self.client.get(self.at("info/refs", Some("service=git-receive-pack"))),
+                "application/x-git-receive-pack-advertisement",
+            ),
+            Service::ReceivePack => (
+                self.client
+                    .post(self.at("git-receive-pack", None))
+                    .header(header::CONTENT_TYPE, "application/x-git-receive-pack-request")
+                    .body(body),
+                "application/x-git-receive-pack-result",
+            ),
         };
         let request = request.header(header::ACCEPT, expected);
         let request = match &self.authorization {
@@ -236,19 +263,7 @@ struct Http(Arc<Session>);
 
 impl SmartSubtransport for Http {
     fn action(&self, _address: &str, service: Service) -> Result<Box<dyn SmartSubtransportStream>, git2::Error> {
-        let cap = match service {
-            Service::UploadPackLs | Service::ReceivePackLs => self.0.limits.advertisement,
-            Service::UploadPack | Service::ReceivePack => self.0.limits.pack_bytes,
-        };
-        Ok(Box::new(Exchange {
-            session: Arc::clone(&self.0),
-            service,
-            request: Vec::new(),
-            response: None,
-            chunk: Bytes::new(),
-            left: cap,
-            cap,
-        }))
+        Ok(Box::new(self.0.exchange(service, Vec::new())))
     }
 
     fn close(&self) -> Result<(), git2::Error> {
@@ -256,8 +271,8 @@ impl SmartSubtransport for Http {
     }
 }
 
-/// One request and its answer: libgit2 writes all of the first, then reads the second as it comes.
-struct Exchange {
+/// One request and its answer: all of the first is written, then the second is read as it comes.
+pub(super) struct Exchange {
     session: Arc<Session>,
     service: Service,
     request: Vec<u8>,

@@ -9,6 +9,8 @@ use super::git::header;
 use super::limits::{Limits, size};
 use crate::domain::NotRead;
 
+pub(super) const MODE_FILE: u32 = 0o100_644;
+pub(super) const MODE_EXECUTABLE: u32 = 0o100_755;
 pub(super) const MODE_TREE: u32 = 0o040_000;
 pub(super) const MODE_LINK: u32 = 0o120_000;
 pub(super) const MODE_SUBMODULE: u32 = 0o160_000;
@@ -51,6 +53,14 @@ impl Entry {
         self.mode & TYPE == MODE_SUBMODULE
     }
 
+    pub(super) fn is_file(self) -> bool {
+        self.mode & TYPE == MODE_FILE & TYPE
+    }
+
+    pub(super) fn is_executable(self) -> bool {
+        self.is_file() && self.mode & 0o100 != 0
+    }
+
     pub(super) fn same_type(self, other: Self) -> bool {
         self.mode & TYPE == other.mode & TYPE
     }
@@ -80,8 +90,22 @@ pub(super) fn show(name: &[u8]) -> String {
     })
 }
 
+/// A tree object's bytes.
+pub(super) fn encode(mut items: Vec<(Vec<u8>, Entry)>) -> Vec<u8> {
+    // Git sorts a folder as if its name ended in a slash.
+    items.sort_by_cached_key(|(name, entry)| if entry.is_tree() { [name, &b"/"[..]].concat() } else { name.clone() });
+    let mut bytes = Vec::new();
+    for (name, entry) in items {
+        bytes.extend_from_slice(format!("{:o} ", entry.mode).as_bytes());
+        bytes.extend_from_slice(&name);
+        bytes.push(0);
+        bytes.extend_from_slice(entry.oid.as_bytes());
+    }
+    bytes
+}
+
 /// Reads one tree whose size its header told first.
-fn entries(repository: &Repository, oid: Oid, limits: &Limits) -> Result<Vec<(Vec<u8>, Entry)>, Error> {
+pub(super) fn entries(repository: &Repository, oid: Oid, limits: &Limits) -> Result<Vec<(Vec<u8>, Entry)>, Error> {
     let (bytes, kind) = header(repository, oid).doing("reading a tree's header")?;
     if kind != ObjectType::Tree {
         return Err(Error::Unsupported("an object that should be a tree is none"));
@@ -136,6 +160,32 @@ pub(super) fn paths(repository: &Repository, root: Oid, limits: &Limits) -> Resu
             found.insert(path);
         }
     }
+    Ok(found)
+}
+
+/// Every regular file that can be named, in order of path.
+pub(super) fn files(repository: &Repository, root: Oid, limits: &Limits) -> Result<Vec<(String, Entry)>, Error> {
+    let mut found = Vec::new();
+    let mut left = limits.entries;
+    let mut todo = vec![(String::new(), root, 0)];
+    while let Some((prefix, oid, depth)) = todo.pop() {
+        if depth >= limits.depth {
+            return Err(too_deep(limits));
+        }
+        for (name, entry) in entries(repository, oid, limits)? {
+            left = left.checked_sub(1).ok_or_else(|| too_many(limits))?;
+            if refuse_name(&name).is_some() {
+                continue;
+            }
+            let path = format!("{prefix}{}", String::from_utf8_lossy(&name));
+            if entry.is_tree() {
+                todo.push((format!("{path}/"), entry.oid, depth + 1));
+            } else if entry.is_file() {
+                found.push((path, entry));
+            }
+        }
+    }
+    found.sort_by(|one, two| one.0.cmp(&two.0));
     Ok(found)
 }
 
@@ -231,11 +281,11 @@ fn split(entry: Option<Entry>) -> (Option<Oid>, Option<Entry>) {
     }
 }
 
-fn too_many(limits: &Limits) -> Error {
+pub(super) fn too_many(limits: &Limits) -> Error {
     Error::TooLarge { what: "the number of files and folders", limit: limits.entries.to_string() }
 }
 
-fn too_deep(limits: &Limits) -> Error {
+pub(super) fn too_deep(limits: &Limits) -> Error {
     Error::TooLarge { what: "the depth of folders", limit: limits.depth.to_string() }
 }
 
