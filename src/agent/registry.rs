@@ -1,6 +1,6 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
-use super::contribute::Manager;
+use super::contribute::{Explorer, Manager, Scout};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -14,9 +14,9 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Improvement => &Lens(Category::Improvement),
         Role::Critical => &Lens(Category::Critical),
         Role::Master => &Master,
-        Role::Scout => &Unbuilt(Role::Scout),
+        Role::Scout => &Scout,
         Role::Analyst => &Unbuilt(Role::Analyst),
-        Role::Explorer => &Unbuilt(Role::Explorer),
+        Role::Explorer => &Explorer,
         Role::Coder => &Unbuilt(Role::Coder),
         Role::Pr => &Unbuilt(Role::Pr),
     }

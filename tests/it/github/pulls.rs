@@ -65,6 +65,25 @@ async fn only_pull_requests_from_our_own_branch_of_that_name_are_found() {
 }
 
 #[tokio::test]
+async fn a_renamed_owners_pull_requests_are_found_under_the_new_name() {
+    let world = world(|seen, _| {
+        let found = from(3, "swarm/9", json!({ "id": 7 }));
+        match seen.path.as_str() {
+            "/api/v3/repos/octo/calc" => ok(repository(7, "newocto/calc")),
+            _ => ok(if seen.query.contains("head=newocto%3A") { json!([found]) } else { json!([]) }),
+        }
+    })
+    .await;
+    assert_eq!(world.repo.pulls_of_head("swarm/9").await.unwrap().len(), 1);
+
+    let none =
+        super::world(|seen, _| ok(if seen.path.ends_with("/pulls") { json!([]) } else { repository(7, "Octo/calc") }))
+            .await;
+    assert!(none.repo.pulls_of_head("swarm/9").await.unwrap().is_empty());
+    assert_eq!(none.stub.seen().len(), 2);
+}
+
+#[tokio::test]
 async fn a_pull_request_is_opened_as_asked_and_changed_in_what_is_given() {
     let world = world(|seen, _| refuse(if seen.method == Method::POST { 201 } else { 200 }, &[], pull())).await;
     let new = NewPull { title: "t".into(), body: "b".into(), head: "swarm/9".into(), base: "main".into(), draft: true };
