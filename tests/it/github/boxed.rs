@@ -133,3 +133,63 @@ async fn the_delivery_log_of_failures_is_walked_to_its_end_and_read() {
     world.client.redeliver(comments[0].id).await.unwrap();
     world.end();
 }
+
+#[tokio::test]
+async fn every_delivery_of_an_event_that_we_know_is_read() {
+    let world = boxed().await;
+    world.github.set_webhook_url("http://127.0.0.1:1/webhook");
+    let number = world.people.open_issue("mona", REPO, "Title", "").await.unwrap();
+    world.people.label("ada", REPO, number, "swarm").await.unwrap();
+    world.people.comment("mona", REPO, number, "/swarm help").await.unwrap();
+    let change = Change::new().write("a.py", "x = 1\n");
+    let pull = world.people.open_pull(REPO, OpenPull::new("ada", "work", "Work", change)).await.unwrap();
+    world.people.comment("mona", REPO, pull, "/swarm review").await.unwrap();
+    world.people.suspend("octo").await;
+    world.people.unsuspend("octo").await;
+    world.people.uninstall("octo").await;
+    world.people.install("octo").await;
+    world.github.deliveries_settled().await;
+    let mut told: Vec<String> = Vec::new();
+    for delivery in world.client.deliveries(None).await.unwrap().deliveries {
+        let content = world.client.delivery(delivery.id).await.unwrap();
+        match octoswarm::github::payload::parse(&content.event, &content.payload) {
+            octoswarm::github::Parsed::Events(_) => {
+                told.push(format!("{} {}", delivery.event, delivery.action.unwrap_or_default()));
+            }
+            octoswarm::github::Parsed::Ignored(_) => {}
+            octoswarm::github::Parsed::Malformed(reason) => panic!("{}: {reason}", content.event),
+        }
+    }
+    told.sort();
+    told.dedup();
+    assert_eq!(
+        told,
+        [
+            "installation created",
+            "installation deleted",
+            "installation suspend",
+            "installation unsuspend",
+            "issue_comment created",
+            "issues labeled",
+            "pull_request opened",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_suspended_installation_is_told_from_one_that_is_gone() {
+    let world = boxed().await;
+    world.people.suspend("octo").await;
+    let error = world.repo.info().await.unwrap_err();
+    assert!(error.hint().unwrap().contains("unsuspend"), "{error:?}");
+    assert_eq!(error.class(), Class::Discard);
+    assert!(world.client.installations().await.unwrap()[0].suspended);
+    world.people.unsuspend("octo").await;
+    world.repo.info().await.unwrap();
+    world.people.uninstall("octo").await;
+    assert!(world.client.installations().await.unwrap().is_empty());
+    assert!(matches!(
+        world.client.repositories(world.repo.installation()).await.unwrap_err().root(),
+        Error::NotFound { .. }
+    ));
+}
