@@ -212,7 +212,23 @@ fn bans_are_lifted_only_by_their_owners() {
 #[test]
 fn only_publish_writes_to_github() {
     for (path, text) in sources() {
-        let writes = [".create_review(", ".update_review(", ".resolve_thread(", ".create_check(", ".update_check("];
+        let writes = [
+            ".create_review(",
+            ".update_review(",
+            ".resolve_thread(",
+            ".create_check_run(",
+            ".update_check_run(",
+            ".create_comment(",
+            ".update_comment(",
+            ".react_to_issue(",
+            ".react_to_comment(",
+            ".create_pull(",
+            ".update_pull(",
+            ".create_tree(",
+            ".create_commit(",
+            ".create_branch(",
+            ".move_branch(",
+        ];
         let owner =
             path.starts_with("src/publish/") || path.starts_with("src/github/") || path.starts_with("src/demo/");
         let found = writes.iter().find(|call| before_tests(&text).contains(**call));

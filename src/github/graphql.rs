@@ -57,10 +57,13 @@ struct Problem {
 }
 
 impl Problem {
-    /// One entry of a list is hidden from us; it stands as `null` among the others.
+    /// One linked pull request is hidden from us; it stands as `null` among the others. A hidden thread is no such trifle:
+    /// what we said in it would be said again.
     fn hides_a_node(&self) -> bool {
         matches!(self.kind.as_deref(), Some("NOT_FOUND" | "FORBIDDEN"))
-            && self.path.as_ref().is_some_and(|path| path.iter().any(|part| part == "nodes"))
+            && self.path.as_ref().is_some_and(|path| {
+                path.iter().any(|part| part == linked::FIELD) && path.iter().any(|part| part == "nodes")
+            })
     }
 }
 

@@ -25,6 +25,9 @@ pub struct LinkedPullInfo {
     pub head_ref: String,
 }
 
+/// Where pull requests of repositories that we may not see turn up, too.
+pub(super) const FIELD: &str = "closedByPullRequestsReferences";
+
 pub(super) const LINKED: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     issue(number: $number) {

@@ -55,15 +55,16 @@ mod tests {
     #[test]
     fn a_permission_too_many_or_too_few_is_named() {
         let manifest = parse(
-            "name: x\npublic: false\ndefault_permissions: {checks: read, contents: write, metadata: read, pull_requests: write, issues: read}\ndefault_events: [check_run, pull_request, push]",
+            "name: x\npublic: false\ndefault_permissions: {checks: read, contents: write, metadata: read, pull_requests: write, issues: write, actions: read}\ndefault_events: [check_run, issues, pull_request, push]",
         )
         .unwrap();
         assert_eq!(
             differences(&manifest),
             [
                 "`checks` is `read`, the code needs `write`",
-                "`issues` is asked for and never used",
+                "`actions` is asked for and never used",
                 "event `check_suite` is missing",
+                "event `issue_comment` is missing",
                 "event `push` is subscribed and never used",
             ]
         );

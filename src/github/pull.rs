@@ -172,12 +172,13 @@ impl Repo {
     /// # Errors
     /// As [`Error`] says.
     pub async fn pulls_of_head(&self, branch: &str) -> Result<Vec<Pull>, Error> {
-        let head = format!("{}:{branch}", self.name.owner());
-        let call = self.call(&endpoint::LIST_PULLS, &[]).query("state", "open").query("head", &head);
-        let mut pulls = self.listed(call).await?;
-        // The owner may have a fork of it too, and a filter that GitHub cannot read filters nothing.
-        pulls.retain(|pull| pull.head_ref == branch && pull.head_repo == Some(self.repository));
-        Ok(pulls)
+        let pulls = self.pulls_from(self.name.owner(), branch).await?;
+        if !pulls.is_empty() {
+            return Ok(pulls);
+        }
+        // A renamed owner is not followed inside a filter.
+        let owner = self.info().await?.name.owner().to_owned();
+        if owner.eq_ignore_ascii_case(self.name.owner()) { Ok(pulls) } else { self.pulls_from(&owner, branch).await }
     }
 
     /// Sent once; after an error that leaves its fate open, look before calling again.
@@ -195,6 +196,15 @@ impl Repo {
     pub async fn update_pull(&self, number: PullNumber, update: &PullUpdate) -> Result<Pull, Error> {
         let call = self.call(&endpoint::UPDATE_PULL, &[&number.to_string()]).body(json!(update));
         self.json::<PullWire>(&call).await.map(Pull::from)
+    }
+
+    async fn pulls_from(&self, owner: &str, branch: &str) -> Result<Vec<Pull>, Error> {
+        let head = format!("{owner}:{branch}");
+        let call = self.call(&endpoint::LIST_PULLS, &[]).query("state", "open").query("head", &head);
+        let mut pulls = self.listed(call).await?;
+        // The owner may have a fork of it too, and a filter that GitHub cannot read filters nothing.
+        pulls.retain(|pull| pull.head_ref == branch && pull.head_repo == Some(self.repository));
+        Ok(pulls)
     }
 
     async fn listed(&self, call: Call) -> Result<Vec<Pull>, Error> {

@@ -20,8 +20,8 @@ pub(super) fn installation(json: Json<'_>) -> Result<InstallationEvent, Stop> {
 
 pub(super) fn repositories(json: Json<'_>) -> Result<InstallationEvent, Stop> {
     let action = match action(json)? {
-        "added" => InstallationAction::Added { repositories: names(json, "/repositories_added")? },
-        "removed" => InstallationAction::Removed { repositories: ids(json, "/repositories_removed")? },
+        "added" => InstallationAction::Added { repositories: names(json, there(json, "/repositories_added")?)? },
+        "removed" => InstallationAction::Removed { repositories: ids(json, there(json, "/repositories_removed")?)? },
         other => return Err(ignored(format!("action `{}` of `installation_repositories`", short(other)))),
     };
     event(json, action)
@@ -46,6 +46,11 @@ fn event(json: Json<'_>, action: InstallationAction) -> Result<InstallationEvent
         account: json.text(&format!("/installation/account/{account}"))?.to_owned(),
         sender: json.sender("/sender")?,
     })
+}
+
+/// The list that makes the event what it is.
+fn there<'a>(json: Json<'_>, list: &'a str) -> Result<&'a str, Stop> {
+    if json.get(list).is_some() { Ok(list) } else { Err(malformed(format!("{} is missing", field(list)))) }
 }
 
 fn ids(json: Json<'_>, list: &str) -> Result<Vec<RepositoryId>, Stop> {
