@@ -1,5 +1,7 @@
 //! What the App says on a pull request, against the GitHub in a box: once, in the right place, and nothing when it is too late.
 
+mod pull;
+mod push;
 mod reply;
 
 use std::time::Duration;
@@ -25,6 +27,7 @@ struct World {
     repo: Repo,
     app: AppInfo,
     publisher: Publisher,
+    store: Store,
     number: u64,
     repository: u64,
     dir: tempfile::TempDir,
@@ -55,8 +58,8 @@ impl World {
         let app = client.app().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Clock::system()).await.unwrap();
-        let publisher = Publisher::new(store, settle, Clock::system());
-        Self { github, people, repo, app, publisher, number, repository, dir }
+        let publisher = Publisher::new(store.clone(), settle, Clock::system());
+        Self { github, people, repo, app, publisher, store, number, repository, dir }
     }
 
     fn target(&self) -> ReviewTarget {
