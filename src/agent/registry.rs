@@ -1,6 +1,6 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
-use super::contribute::{Explorer, Manager, Scout};
+use super::contribute::{Analyst, Explorer, Manager, Pr, Scout};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -15,10 +15,10 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Critical => &Lens(Category::Critical),
         Role::Master => &Master,
         Role::Scout => &Scout,
-        Role::Analyst => &Unbuilt(Role::Analyst),
+        Role::Analyst => &Analyst,
         Role::Explorer => &Explorer,
         Role::Coder => &Unbuilt(Role::Coder),
-        Role::Pr => &Unbuilt(Role::Pr),
+        Role::Pr => &Pr,
     }
 }
 

@@ -44,7 +44,7 @@ pub struct ExplorerInput {
 /// A repository, read once.
 struct Reading {
     survey: Survey,
-    query: Query,
+    query: Arc<Query>,
     /// By path: what was measured, and the bytes.
     measured: BTreeMap<String, (Measured, u64)>,
     habits: BTreeMap<&'static str, Habits>,
@@ -156,8 +156,6 @@ impl Reading {
             }
             measured.insert(path, (counts, bytes));
         }
-        // Every closure is gone by now; a failed unwrap would only cost a copy's worth of terms.
-        let query = Arc::try_unwrap(query).unwrap_or_else(|_| Query::of(brief, &survey));
         Ok(Self { survey, query, measured, habits, left })
     }
 

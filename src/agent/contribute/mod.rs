@@ -1,11 +1,15 @@
 //! Roles that work on the repository as a whole.
 
+mod analyst;
 mod brief;
 mod convention;
+mod customs;
+mod demand;
 mod ecosystem;
 mod explorer;
 mod manager;
 mod manifest;
+mod pr;
 mod query;
 mod retrieval;
 mod scout;
@@ -14,6 +18,8 @@ mod survey;
 mod triage;
 mod words;
 
+pub use analyst::Analyst;
 pub use explorer::Explorer;
 pub use manager::Manager;
+pub use pr::Pr;
 pub use scout::Scout;

@@ -1,6 +1,6 @@
 //! What lies where in a repository: every file's class and language, and paths of an issue found among them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -127,13 +127,9 @@ impl Survey {
     }
 }
 
-/// Every file's path, sorted.
+/// Every regular file's path; what is too large to be read is listed all the same.
 async fn files(tree: &Tree) -> Result<Vec<String>, Error> {
-    let paths = tree.paths().await?;
-    let folders: BTreeSet<&str> = paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
-    let mut files: Vec<String> = paths.iter().filter(|path| !folders.contains(path.as_str())).cloned().collect();
-    files.sort();
-    Ok(files)
+    Ok(tree.files().await?.into_iter().map(|file| file.path).collect())
 }
 
 /// Reads files and makes something of each, on several threads and a batch at a time. In the order of the paths; a file
@@ -198,6 +194,16 @@ pub(super) fn is_inside(path: &str) -> bool {
         && path.len() <= 4096
         && !path.contains(['\\', '\0'])
         && path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git"))
+}
+
+/// Whether a path is documentation.
+pub(super) fn is_docs(path: &str) -> bool {
+    class(path, language(path)) == Class::Docs
+}
+
+/// Whether a path holds tests.
+pub(super) fn is_test(path: &str) -> bool {
+    class(path, language(path)) == Class::Test
 }
 
 pub(super) fn name(path: &str) -> &str {
