@@ -82,11 +82,11 @@ fn what_git_writes_is_read() {
     git(dir.path(), &["config", "core.fileMode", "false"]);
     git(dir.path(), &["add", "-A"]);
     for args in [
-        &["diff", "--cached", "-M"][..],
-        &["diff", "--cached", "-M", "--no-prefix"],
-        &["-c", "diff.mnemonicPrefix=true", "diff", "--cached", "-M"],
-        &["-c", "core.quotePath=false", "diff", "--cached", "-M", "-U0", "--inter-hunk-context=9"],
-        &["diff", "--cached", "-M", "--binary", "--full-index", "--stat", "-p"],
+        &["diff", "--cached", "-M", "--no-rename-empty"][..],
+        &["diff", "--cached", "-M", "--no-rename-empty", "--no-prefix"],
+        &["-c", "diff.mnemonicPrefix=true", "diff", "--cached", "-M", "--no-rename-empty"],
+        &["-c", "core.quotePath=false", "diff", "--cached", "-M", "--no-rename-empty", "-U0", "--inter-hunk-context=9"],
+        &["diff", "--cached", "-M", "--no-rename-empty", "--binary", "--full-index", "--stat", "-p"],
     ] {
         let files = patch::parse(&format!("{}\n", git(dir.path(), args))).unwrap();
         let one =
