@@ -87,5 +87,10 @@ fn rejected(branch: &str, reason: &str) -> String {
             "let the App bypass the rule for branches like `{branch}`, in the repository's rules or branch protection"
         );
     }
+    if ["reference update failed", "cannot lock ref", "failed to update ref"].iter().any(|word| reason.contains(word)) {
+        return format!(
+            "a branch may stand in the way whose name begins or ends where `{branch}` has a `/`: rename that one"
+        );
+    }
     "check that the App may write contents here and that the repository is not archived; nothing was pushed".to_owned()
 }

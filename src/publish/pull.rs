@@ -36,12 +36,12 @@ impl Publisher {
         });
         let row = self.ledger.amend(&key, intent.run, "pull-request", |_| sketch).await?;
         if let (EffectState::Proved, Some(number)) = (row.state, told(&row)) {
-            match repo.pull(number).await {
-                Ok(pull) if pull.is_open() => return Ok(opened(pull, false)),
-                Ok(_) => return Err(Error::Superseded(format!("pull request #{number} was closed"))),
-                Err(error) if matches!(error.root(), github::Error::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+            let pull = repo.pull(number).await?;
+            return if pull.is_open() {
+                Ok(opened(pull, false))
+            } else {
+                Err(Error::Superseded(format!("pull request #{number} was closed")))
+            };
         }
         self.ledger.settled(&row).await;
         if let Some(pull) = self.standing_pull(repo, app, intent).await? {

@@ -9,6 +9,7 @@ use crate::artifact::PushIntent;
 use crate::domain::{Identity, Sha};
 use crate::github::{self, AppInfo, CommitInfo, Repo, TreeEntry, redact};
 use crate::stdx::text::{truncate_chars, visible_line};
+use crate::store::EffectState;
 use crate::workspace::{self, Edit, EntryKind, Mirrors, Remote, Tree};
 
 /// The trailer that tells our commits apart, at the very end of the message.
@@ -54,7 +55,8 @@ struct Push<'a> {
 impl Publisher {
     /// Makes `new` the tree at the tip of the branch, as one commit. `edits` made `new` of the parent's tree.
     ///
-    /// A tip that carries this work already is found and nothing is written: by the commit itself, or by its trailer.
+    /// A tip that carries this work already is found and nothing is written: by the commit itself, or by its trailer. A commit
+    /// that somebody took away again is not pushed again for the same job.
     ///
     /// # Errors
     /// `Taken` when the branch should not exist and does, with somebody else's work; `Superseded` when it moved on or the job
@@ -91,6 +93,10 @@ impl Publisher {
         let push = Push { repo, app, intent, ours };
         if let Look::Done(pushed) = push.look().await? {
             return self.pushed(&key, pushed).await;
+        }
+        if row.state == EffectState::Proved {
+            // It stood there once. Who took it away did not want it; only another job, asked for since, pushes again.
+            return Err(Error::Superseded(format!("the commit was taken off the branch `{}`", intent.branch)));
         }
         let written = match &push.ours {
             Some(commit) => {
@@ -194,6 +200,9 @@ impl Push<'_> {
                 }
             }
             github::Error::Conflict { .. } => Refusal::Moved,
+            github::Error::Forbidden { message, .. } if is_about_rules(message) => {
+                Refusal::Final(self.refused(message))
+            }
             github::Error::Forbidden { .. } | github::Error::NotFound { .. } => Refusal::Final(error.into()),
             _ => Refusal::Open(error.into()),
         }
@@ -240,6 +249,12 @@ async fn entry(new: &Tree, edit: &Edit) -> Result<TreeEntry, workspace::Error> {
             TreeEntry { path: path.clone(), mode, content: Some(text.clone()) }
         }
     })
+}
+
+/// A refusal of this change, not of the App.
+fn is_about_rules(reason: &str) -> bool {
+    let reason = reason.to_ascii_lowercase();
+    ["workflow", "protected branch", "rule violation", "signature"].iter().any(|words| reason.contains(words))
 }
 
 /// GitHub's words for it, from a push and from its API.

@@ -157,7 +157,7 @@ async fn a_limit_is_waited_out_without_a_second_pull_request() {
 }
 
 #[tokio::test]
-async fn another_ledger_finds_the_pull_request_and_so_does_one_that_was_raced() {
+async fn another_ledger_finds_the_pull_request() {
     let ready = Ready::start().await;
     let first = ready.open(&ready.intent()).await.unwrap();
     let dir = tempfile::tempdir().unwrap();
@@ -166,6 +166,39 @@ async fn another_ledger_finds_the_pull_request_and_so_does_one_that_was_raced() 
     let found = other.pull(&ready.world().repo, &ready.world().app, &ready.intent()).await.unwrap();
     assert_eq!(found, Opened { adopted: true, ..first });
     assert_eq!(ready.pulls().len(), 1);
+}
+
+#[tokio::test]
+async fn who_opens_at_the_same_moment_is_found_by_githubs_refusal() {
+    let ready = Ready::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), Clock::system()).await.unwrap();
+    let other = Publisher::new(store, Duration::ZERO, Clock::system());
+    let intent = ready.intent();
+    ready.world().github.fail_next(Fault::withhold("GET", "/git/ref/"));
+    let raced = async {
+        ready.world().github.wait_withheld().await;
+        let first = other.pull(&ready.world().repo, &ready.world().app, &intent).await.unwrap();
+        ready.world().github.release_withheld();
+        first
+    };
+    let (found, first) = tokio::join!(ready.open(&intent), raced);
+    assert_eq!(found.unwrap(), Opened { adopted: true, ..first });
+    assert_eq!(ready.pulls().len(), 1);
+    let refused: Vec<u16> = ready.world().github.refusals().iter().map(|call| call.status).collect();
+    assert_eq!(refused.last(), Some(&422));
+}
+
+#[tokio::test]
+async fn where_there_are_no_drafts_the_pull_request_is_opened_ready() {
+    let ready = Ready::start().await;
+    let message = "Draft pull requests are not supported in this repository.".to_owned();
+    let kind = FaultKind::Status { status: 422, message, retry_after: None };
+    ready.world().github.fail_next(Fault::once("POST", "/pulls", kind));
+    let opened = ready.open(&ready.intent()).await.unwrap();
+    assert_eq!((opened.draft, opened.adopted), (false, false));
+    let pull = ready.only();
+    assert!(!pull.draft && pull.issue.body.unwrap().contains("What was not checked"));
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use octoswarm::workspace::{Edit, Limits, Mirrors, Remote, Tree};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::support::git_server::git;
 
 const BRANCH: &str = "fix/issue-3-broken";
 const AT: i64 = 1_790_000_000_000;
@@ -83,6 +84,19 @@ impl Desk {
         let head = self.world.repo.branch_head(branch).await.unwrap()?;
         let commit = self.world.repo.commit(&head).await.unwrap();
         Some((head, commit.message))
+    }
+
+    /// As a person does after merging or closing.
+    async fn delete_branch(&self, branch: &'static str) {
+        let person = format!("://mona:{}@", octoswarm::demo::PASSWORD);
+        let url = self.world.github.clone_url(REPO).replacen("://", &person, 1);
+        // Off the runtime's thread, which has to serve the box meanwhile.
+        let push = move || {
+            let dir = tempfile::tempdir().unwrap();
+            git(dir.path(), &["init", "-q"]);
+            git(dir.path(), &["push", "-q", &url, "--delete", branch]);
+        };
+        tokio::task::spawn_blocking(push).await.unwrap();
     }
 
     async fn row(&self, key: &str) -> octoswarm::store::EffectRow {
@@ -183,7 +197,8 @@ async fn a_fix_goes_onto_the_head_that_was_seen() {
     let fix = desk.fix();
     let pushed = desk.push(&fix).await.unwrap();
     assert_eq!(desk.world.head(), pushed.head);
-    assert_eq!(desk.world.repo.commit(&pushed.head).await.unwrap().parents, [fix.parent.clone()]);
+    let commit = desk.world.repo.commit(&pushed.head).await.unwrap();
+    assert_eq!(commit.parents, std::slice::from_ref(&fix.parent));
     // The same job in its next life, and one that would commit at another time.
     assert_eq!(desk.push(&fix).await.unwrap(), pushed);
     let later = PushIntent { at: AT + 1_000, ..fix };
@@ -237,4 +252,67 @@ async fn words_of_others_in_a_message_do_nothing() {
     let (_, message) = desk.tip(BRANCH).await.unwrap();
     let want = format!("Fix it, fixes # 99 (skip ci)\n\nfor @ mona\n\nOctoswarm-Task: {}", desk.key);
     assert_eq!(message.trim_end(), want);
+}
+
+#[tokio::test]
+async fn who_is_faster_between_the_look_and_the_push_keeps_the_branch() {
+    // Somebody else's branch.
+    let desk = Desk::start().await;
+    desk.world.github.fail_next(Fault::withhold("GET", "/git/ref/"));
+    let intent = desk.intent();
+    let raced = async {
+        desk.world.github.wait_withheld().await;
+        let change = Change::new().write("mine.txt", "mine\n");
+        desk.world.people.push("mona", REPO, BRANCH, "My own work", change).await.unwrap();
+        desk.world.github.release_withheld();
+    };
+    let (error, ()) = tokio::join!(desk.push(&intent), raced);
+    assert!(matches!(error.unwrap_err(), Error::Taken { .. }));
+    assert!(desk.tip(BRANCH).await.unwrap().1.starts_with("My own work"));
+
+    // Our own, from another life.
+    let desk = Desk::start().await;
+    let (_dir, other) = another().await;
+    desk.world.github.fail_next(Fault::withhold("GET", "/git/ref/"));
+    let later = PushIntent { at: AT + 60_000, ..desk.intent() };
+    let raced = async {
+        desk.world.github.wait_withheld().await;
+        let first = desk.by(&other, &desk.intent(), CommitMode::Git).await.unwrap();
+        desk.world.github.release_withheld();
+        first
+    };
+    let (found, first) = tokio::join!(desk.push(&later), raced);
+    assert_eq!(found.unwrap(), Pushed { adopted: true, ..first });
+
+    // A pull request whose author is quicker than its fix.
+    let desk = Desk::start().await;
+    let fix = desk.fix();
+    desk.world.github.fail_next(Fault::withhold("GET", "/git/ref/"));
+    let raced = async {
+        desk.world.github.wait_withheld().await;
+        desk.world.push(4).await;
+        desk.world.github.release_withheld();
+        desk.world.head()
+    };
+    let (error, head) = tokio::join!(desk.push(&fix), raced);
+    assert!(matches!(error.unwrap_err(), Error::Superseded(_)));
+    assert_eq!(desk.world.head(), head);
+}
+
+#[tokio::test]
+async fn a_branch_that_a_person_deleted_is_made_again_only_when_asked_again() {
+    let desk = Desk::start().await;
+    let pushed = desk.push(&desk.intent()).await.unwrap();
+    desk.delete_branch(BRANCH).await;
+    assert!(desk.tip(BRANCH).await.is_none());
+    let error = desk.push(&desk.intent()).await.unwrap_err();
+    assert!(matches!(&error, Error::Superseded(_)), "{error}");
+    assert!(desk.tip(BRANCH).await.is_none());
+
+    let store = &desk.world.store;
+    store.enqueue(&Job::Review(desk.world.target()), NewJob::at(0)).await.unwrap();
+    let claimed = store.claim("n", 60_000, &[]).await.unwrap().unwrap();
+    let again = desk.world.publisher.under(&claimed.lease);
+    assert_eq!(desk.by(&again, &desk.intent(), CommitMode::Git).await.unwrap(), pushed);
+    assert_eq!(desk.tip(BRANCH).await.unwrap().0, pushed.head);
 }
