@@ -1,6 +1,6 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
-use super::contribute::Manager;
+use super::contribute::{Coder, Manager};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -17,7 +17,7 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Scout => &Unbuilt(Role::Scout),
         Role::Analyst => &Unbuilt(Role::Analyst),
         Role::Explorer => &Unbuilt(Role::Explorer),
-        Role::Coder => &Unbuilt(Role::Coder),
+        Role::Coder => &Coder,
         Role::Pr => &Unbuilt(Role::Pr),
     }
 }
