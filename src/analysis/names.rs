@@ -54,17 +54,46 @@ impl Names {
         let is = |field: &str| parent.field(field).is_some_and(|child| child.range() == node.range());
         let kind = parent.kind();
         const DEFINES: [&str; 34] = [
-            "function_item", "function_signature_item", "struct_item", "enum_item", "union_item", "const_item",
-            "static_item", "trait_item", "mod_item", "type_item", "field_declaration", "enum_variant",
-            "macro_definition", "function_definition", "class_definition", "function_declaration",
-            "generator_function_declaration", "class_declaration", "abstract_class_declaration", "method_definition",
-            "method_signature", "abstract_method_signature", "property_signature", "interface_declaration",
-            "type_alias_declaration", "enum_declaration", "method_declaration", "type_spec", "const_spec",
-            "method_elem", "enum_constant", "record_declaration", "annotation_type_declaration", "public_field_definition",
+            "function_item",
+            "function_signature_item",
+            "struct_item",
+            "enum_item",
+            "union_item",
+            "const_item",
+            "static_item",
+            "trait_item",
+            "mod_item",
+            "type_item",
+            "field_declaration",
+            "enum_variant",
+            "macro_definition",
+            "function_definition",
+            "class_definition",
+            "function_declaration",
+            "generator_function_declaration",
+            "class_declaration",
+            "abstract_class_declaration",
+            "method_definition",
+            "method_signature",
+            "abstract_method_signature",
+            "property_signature",
+            "interface_declaration",
+            "type_alias_declaration",
+            "enum_declaration",
+            "method_declaration",
+            "type_spec",
+            "const_spec",
+            "method_elem",
+            "enum_constant",
+            "record_declaration",
+            "annotation_type_declaration",
+            "public_field_definition",
         ];
         if is("name") && DEFINES.contains(&&*kind) || is("property") && kind == "field_definition" {
             self.defined.push(name);
-        } else if is("name") && ["variable_declarator", "var_spec", "formal_parameter", "parameter_declaration", "default_parameter"].contains(&&*kind)
+        } else if is("name")
+            && ["variable_declarator", "var_spec", "formal_parameter", "parameter_declaration", "default_parameter"]
+                .contains(&&*kind)
             || is("pattern") && ["let_declaration", "parameter", "required_parameter"].contains(&&*kind)
             || is("left") && kind == "assignment"
             || kind == "expression_list" && parent.parent().is_some_and(|p| p.kind() == "short_var_declaration")
@@ -79,8 +108,16 @@ fn is_text(kind: &str) -> bool {
     kind.contains("comment")
         || matches!(
             kind,
-            "string" | "string_literal" | "raw_string_literal" | "interpreted_string_literal" | "template_string"
-                | "char_literal" | "character_literal" | "rune_literal" | "regex" | "jsx_text"
+            "string"
+                | "string_literal"
+                | "raw_string_literal"
+                | "interpreted_string_literal"
+                | "template_string"
+                | "char_literal"
+                | "character_literal"
+                | "rune_literal"
+                | "regex"
+                | "jsx_text"
         )
 }
 
@@ -117,8 +154,20 @@ mod tests {
 
     #[test]
     fn definitions_bindings_and_texts_are_told_apart() {
-        check("a.py", "X = 1\ndef f(a, b=2):\n    # note\n    return f'{a} told'\n", &["f"], &["X", "a", "b"], &["note", "told"]);
-        check("a.rs", "struct S { x: u8 }\nfn f(a: u8) { let b = \"lit\"; }\n", &["S", "x", "f"], &["a", "b"], &["lit"]);
+        check(
+            "a.py",
+            "X = 1\ndef f(a, b=2):\n    # note\n    return f'{a} told'\n",
+            &["f"],
+            &["X", "a", "b"],
+            &["note", "told"],
+        );
+        check(
+            "a.rs",
+            "struct S { x: u8 }\nfn f(a: u8) { let b = \"lit\"; }\n",
+            &["S", "x", "f"],
+            &["a", "b"],
+            &["lit"],
+        );
         check("a.ts", "class A { m(p: string) { const q = `t${p}`; } }\n", &["A", "m"], &["p", "q"], &["t$"]);
         check("a.go", "package a\nfunc F(p int) { q := \"lit\" }\n", &["F"], &["p", "q"], &["lit"]);
         check("A.java", "class A { int f; void m(int p) { int q = 1; } }\n", &["A", "m"], &["f", "p", "q"], &[]);

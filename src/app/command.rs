@@ -188,12 +188,9 @@ fn fix(target: &CommandTarget, pull: &Pull, repo: &Repo) -> Obeyed {
 fn again(job: Job, target: &CommandTarget, pull: Option<&Pull>) -> Job {
     match (job, pull) {
         (Job::Review(_), Some(pull)) => Job::Review(ReviewTarget { forced: true, ..review_target(target, pull) }),
-        (Job::Fix(old), Some(pull)) => Job::Fix(FixTarget {
-            head: pull.head_sha.clone(),
-            comment: target.comment,
-            by: target.by.clone(),
-            ..old
-        }),
+        (Job::Fix(old), Some(pull)) => {
+            Job::Fix(FixTarget { head: pull.head_sha.clone(), comment: target.comment, by: target.by.clone(), ..old })
+        }
         (Job::Contribute(old), _) => Job::Contribute(Box::new(ContributeTarget {
             issue: target.issue.clone(),
             by: target.by.clone(),

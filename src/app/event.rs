@@ -4,8 +4,8 @@ use crate::artifact::reply::About;
 use crate::artifact::{Reply, ReplyIntent};
 use crate::config::{CONFIG_PATH, RepoConfig};
 use crate::domain::{
-    CommandTarget, ContributeTarget, DeliveryId, Event, InstallationAction, InstallationEvent, IssueNumber, Job, Millis,
-    Pinned, Place, ReviewTarget, Sender, fix_group,
+    CommandTarget, ContributeTarget, DeliveryId, Event, InstallationAction, InstallationEvent, IssueNumber, Job,
+    Millis, Pinned, Place, ReviewTarget, Sender, fix_group,
 };
 use crate::github::{self, Reaction, Repo, payload::Parsed};
 use crate::publish::ReactTo;
@@ -263,16 +263,17 @@ impl App {
                     ended += self.store.cancel_repository(*repository, "the App lost the repository").await?;
                 }
                 let gone = self.purge(repositories).await;
-                handled(format!("{} of {account} taken away; {ended} jobs ended, {gone} mirrors removed", repositories.len()))
+                handled(format!(
+                    "{} of {account} taken away; {ended} jobs ended, {gone} mirrors removed",
+                    repositories.len()
+                ))
             }
             InstallationAction::Unsuspended => {
                 self.wake.notify_one();
                 handled(format!("{account} ended the suspension"))
             }
             InstallationAction::Created => handled(format!("installed by {account}")),
-            InstallationAction::Added { repositories } => {
-                handled(format!("{} of {account} added", repositories.len()))
-            }
+            InstallationAction::Added { repositories } => handled(format!("{} of {account} added", repositories.len())),
             InstallationAction::PermissionsAccepted => handled(format!("{account} accepted new permissions")),
         })
     }

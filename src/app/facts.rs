@@ -75,12 +75,7 @@ impl App {
                 .collect(),
             linked: linked
                 .into_iter()
-                .map(|pull| LinkedPull {
-                    number: pull.number.0,
-                    url: pull.url,
-                    author: pull.author_login,
-                    ours: false,
-                })
+                .map(|pull| LinkedPull { number: pull.number.0, url: pull.url, author: pull.author_login, ours: false })
                 .collect(),
             settings,
             warnings: Vec::new(),

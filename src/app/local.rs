@@ -130,7 +130,7 @@ pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
         Where::Diff => None,
         Where::Branch(name) => {
             let new = tree.with(&gated.edits).await?;
-            let who = workspace::local::identity(path).await?;
+            let who = workspace::local::identity(path).await;
             let message = &draft.commit_message;
             let commit = workspace::local::create_branch(path, &name, &new, message, who.as_ref(), clock.now()).await?;
             Some(commit.to_string())
@@ -157,13 +157,7 @@ pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
     }))
 }
 
-fn local_facts(
-    path: &Path,
-    issue: &str,
-    tree: &Tree,
-    settings: ContributeSettings,
-    clock: &Clock,
-) -> ContributeFacts {
+fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettings, clock: &Clock) -> ContributeFacts {
     let (title, body) = issue.trim_start().split_once('\n').unwrap_or((issue.trim(), ""));
     let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     ContributeFacts {

@@ -54,7 +54,10 @@ impl App {
             }
             let pass = async {
                 self.catch_up().await.inspect_err(|error| {
-                    tracing::warn!("the delivery log could not be read; the next pass goes on from the same place: {}", error.chain());
+                    tracing::warn!(
+                        "the delivery log could not be read; the next pass goes on from the same place: {}",
+                        error.chain()
+                    );
                 })?;
                 if swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY) {
                     self.sweep().await.inspect_err(|error| {

@@ -122,10 +122,7 @@ fn of_comment(names: &Names, event: &CommentEvent) -> Route {
         comment: event.comment,
         text: hash::sha256(event.body.open().as_bytes()),
         verbs,
-        unknown: unknown
-            .into_iter()
-            .map(|word| UnknownWord { nearest: command::nearest(&word), word })
-            .collect(),
+        unknown: unknown.into_iter().map(|word| UnknownWord { nearest: command::nearest(&word), word }).collect(),
         by: event.sender.clone(),
     }))
 }
@@ -274,7 +271,10 @@ mod tests {
 
     #[test]
     fn the_label_asks_nothing_of_a_pull_request_a_closed_issue_or_when_a_bot_set_it() {
-        check_event(Event::Issue(IssueEvent { issue: issue(true), ..labeled("swarm") }), "ignore: the label asks for work");
+        check_event(
+            Event::Issue(IssueEvent { issue: issue(true), ..labeled("swarm") }),
+            "ignore: the label asks for work",
+        );
         let closed = Issue { open: false, ..issue(false) };
         check_event(Event::Issue(IssueEvent { issue: closed, ..labeled("swarm") }), "ignore: the issue is closed");
         let robot = IssueEvent { sender: sender(12, "triage[bot]", true), ..labeled("swarm") };

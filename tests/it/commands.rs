@@ -11,7 +11,7 @@ async fn a_maintainer_has_the_mechanical_fixes_committed() {
     let number = world.open("src/read.py", UNSAFE).await;
     let id = world.comment("ada", number, "/swarm fix").await;
     let head = world.github.pull(REPO, number).unwrap().head_sha;
-    assert_eq!(world.github.file(REPO, &head, "src/read.py").as_deref(), Some(SAFE.as_bytes()));
+    assert_eq!(world.github.file(REPO, &head, "src/read.py").as_deref(), Some(SAFE));
     let said = world.said(number);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains(&head[..7]), "{}", said[0]);

@@ -4,7 +4,8 @@ use octoswarm::demo::{Change, OpenPull};
 
 use crate::support::world::{CLEAN, REPO, World};
 
-pub const UNSAFE: &str = "import yaml\n\n\ndef read(path):\n    with open(path) as file:\n        return yaml.load(file)\n";
+pub const UNSAFE: &str =
+    "import yaml\n\n\ndef read(path):\n    with open(path) as file:\n        return yaml.load(file)\n";
 pub const SAFE: &str =
     "import yaml\n\n\ndef read(path):\n    with open(path) as file:\n        return yaml.safe_load(file)\n";
 
@@ -29,9 +30,9 @@ async fn a_labelled_issue_becomes_a_pull_request() {
     assert_eq!(pulls.len(), 1, "{}", world.last_reason().await);
     let pull = &pulls[0];
     for path in ["src/a.py", "src/b.py"] {
-        assert_eq!(world.github.file(REPO, &pull.head_sha, path).as_deref(), Some(SAFE.as_bytes()));
+        assert_eq!(world.github.file(REPO, &pull.head_sha, path).as_deref(), Some(SAFE));
     }
-    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/c.py").as_deref(), Some(CLEAN.as_bytes()));
+    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/c.py").as_deref(), Some(CLEAN));
     let body = pull.body.clone().unwrap();
     assert!(body.contains(&format!("Fixes #{number}")), "{body}");
     assert!(body.contains("src/a.py") && body.contains("not run"), "{body}");
@@ -50,7 +51,11 @@ async fn the_commit_carries_the_identity_of_the_app() {
     let commits = world.github.commits(REPO, &pull.head_ref);
     let commit = commits.first().unwrap();
     let bot = world.github.bot_login();
-    assert!(commit.author_email.ends_with(&format!("+{bot}@users.noreply.127.0.0.1")) || commit.author_email.contains(&bot), "{}", commit.author_email);
+    assert!(
+        commit.author_email.ends_with(&format!("+{bot}@users.noreply.127.0.0.1")) || commit.author_email.contains(&bot),
+        "{}",
+        commit.author_email
+    );
     assert_eq!(commit.parents.len(), 1);
     world.end().await;
 }
@@ -159,8 +164,8 @@ async fn the_issue_is_worked_on_as_it_was_when_it_was_labelled() {
     world.restart().await;
     world.settle().await;
     let pull = world.own_pulls().remove(0);
-    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/c.py").as_deref(), Some(CLEAN.as_bytes()));
-    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/a.py").as_deref(), Some(SAFE.as_bytes()));
+    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/c.py").as_deref(), Some(CLEAN));
+    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/a.py").as_deref(), Some(SAFE));
     world.end().await;
 }
 
@@ -186,7 +191,7 @@ async fn where_commits_must_be_signed_github_makes_them() {
     let pull = world.own_pulls().remove(0);
     let commit = world.github.commits(REPO, &pull.head_ref).remove(0);
     assert!(commit.verified);
-    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/a.py").as_deref(), Some(SAFE.as_bytes()));
+    assert_eq!(world.github.file(REPO, &pull.head_sha, "src/a.py").as_deref(), Some(SAFE));
     world.end().await;
 }
 

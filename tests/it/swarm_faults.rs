@@ -29,7 +29,7 @@ fn one_pull(world: &World, branches_before: usize) {
     assert_eq!(pulls.len(), 1, "{pulls:#?}");
     assert_eq!(world.github.branches(REPO).len(), branches_before + 1);
     assert_eq!(world.github.commits(REPO, &pulls[0].head_ref)[0].parents.len(), 1);
-    assert_eq!(world.github.file(REPO, &pulls[0].head_sha, "src/a.py").as_deref(), Some(SAFE.as_bytes()));
+    assert_eq!(world.github.file(REPO, &pulls[0].head_sha, "src/a.py").as_deref(), Some(SAFE));
 }
 
 #[tokio::test]
@@ -56,7 +56,8 @@ async fn a_crash_during_any_call_of_a_contribution_leaves_one_branch_and_one_pul
 
 #[tokio::test]
 async fn a_crash_between_the_api_calls_of_a_signed_commit_leaves_one_branch_and_one_pull_request() {
-    for (method, path) in [("POST", "/git/trees"), ("POST", "/git/commits"), ("POST", "/git/refs"), ("POST", "/pulls")] {
+    for (method, path) in [("POST", "/git/trees"), ("POST", "/git/commits"), ("POST", "/git/refs"), ("POST", "/pulls")]
+    {
         let mut world = with_unsafe_yaml().await;
         world.people().require_signatures(REPO, "**").await.unwrap();
         let branches = world.github.branches(REPO).len();
@@ -87,7 +88,7 @@ async fn a_crash_during_any_call_of_a_fix_leaves_one_commit_and_one_answer() {
         .await;
         let commits = world.github.commits(REPO, &before.head_ref);
         assert_eq!(commits[0].parents, [before.head_sha.clone()], "{method} {path}: one commit on top");
-        assert_eq!(world.github.file(REPO, &before.head_ref, "src/read.py").as_deref(), Some(SAFE.as_bytes()));
+        assert_eq!(world.github.file(REPO, &before.head_ref, "src/read.py").as_deref(), Some(SAFE));
         let said = world.said(number);
         assert_eq!(said.len(), 1, "{method} {path}: {said:?}");
         assert!(said[0].contains(&commits[0].sha[..7]), "{method} {path}: {}", said[0]);
@@ -154,7 +155,7 @@ async fn a_push_while_fixing_is_not_overwritten() {
     world.github.release_withheld();
     world.settle().await;
     let head = world.github.pull(REPO, number).unwrap().head_sha;
-    assert_eq!(world.github.file(REPO, &head, "src/read.py").as_deref(), Some(CLEAN.as_bytes()));
+    assert_eq!(world.github.file(REPO, &head, "src/read.py").as_deref(), Some(CLEAN));
     assert_eq!(world.said(number).len(), 1);
     world.reviews(number);
     world.comments(number);

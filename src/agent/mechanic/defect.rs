@@ -42,6 +42,9 @@ impl Defect {
     }
 
     pub(super) fn describe(&self) -> String {
-        format!("Repair what is described: {}", crate::stdx::text::truncate_chars(self.title.trim_end_matches('.'), 120))
+        format!(
+            "Repair what is described: {}",
+            crate::stdx::text::truncate_chars(self.title.trim_end_matches('.'), 120)
+        )
     }
 }

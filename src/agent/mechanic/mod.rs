@@ -5,6 +5,8 @@
 
 mod defect;
 mod licence;
+mod manifest;
+mod measure;
 mod paste;
 mod phrase;
 mod reading;
@@ -15,15 +17,13 @@ mod standard;
 mod text;
 mod work;
 
-#[cfg(test)]
-mod tests;
-
 pub use defect::Defect;
+pub use licence::Licence;
 pub use paste::Pasted;
 pub use reading::understand;
 pub use replace::{Replacement, Wish};
 pub use scope::Scope;
-pub use standard::{Licence, Standard};
+pub use standard::Standard;
 pub use work::{Done, Work, carry_out};
 
 /// What a text asks for, as far as it can be told mechanically.

@@ -10,7 +10,11 @@ use super::text::{CODE_END, CODE_START};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Phrase {
-    Replace { from: String, to: String, wish: Wish },
+    Replace {
+        from: String,
+        to: String,
+        wish: Wish,
+    },
     /// It reads like a replacement, but not clearly enough: why.
     Unclear(&'static str),
 }
@@ -33,7 +37,9 @@ pub(super) fn phrases(sentence: &str, about_spelling: bool) -> Vec<Phrase> {
             return found;
         }
     }
-    for (pattern, turned) in [(&*SHOULD, false), (&*INSTEAD, true), (&*WRONGLY, false), (&*ARROW, false), (&*BARE_SPELLING, false)] {
+    for (pattern, turned) in
+        [(&*SHOULD, false), (&*INSTEAD, true), (&*WRONGLY, false), (&*ARROW, false), (&*BARE_SPELLING, false)]
+    {
         for caught in pattern.captures_iter(&text) {
             found.extend(correction(&text, &caught, turned, about_spelling, std::ptr::eq(pattern, &*SHOULD)));
         }
@@ -185,21 +191,24 @@ fn bare(text: &str) -> &str {
 fn looks_like_code(text: &str) -> bool {
     let text = text.trim_end_matches(['.', ',', ':', ';', '!']);
     let camel = text.chars().zip(text.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    text.len() > 2 && (text.contains(['_', '/']) || text.contains("::") || camel || text.trim_matches('.').contains('.'))
+    text.len() > 2
+        && (text.contains(['_', '/']) || text.contains("::") || camel || text.trim_matches('.').contains('.'))
 }
 
 /// Double, curly and single quotes around a short text mean the same as backticks.
 fn quotes_as_code(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     for (i, part) in sentence.split(CODE_START).enumerate() {
-        let (code, prose) = if i == 0 { (None, part) } else { part.split_once(CODE_END).map_or((None, part), |(c, p)| (Some(c), p)) };
+        let (code, prose) =
+            if i == 0 { (None, part) } else { part.split_once(CODE_END).map_or((None, part), |(c, p)| (Some(c), p)) };
         if let Some(code) = code {
             out.extend([CODE_START]);
             out.push_str(code);
             out.extend([CODE_END]);
         }
         out.push_str(&QUOTED.replace_all(prose, |caught: &Captures<'_>| {
-            let inner = ["d", "c", "g", "s", "l"].iter().find_map(|n| caught.name(n)).map(|m| m.as_str()).unwrap_or_default();
+            let inner =
+                ["d", "c", "g", "s", "l"].iter().find_map(|n| caught.name(n)).map(|m| m.as_str()).unwrap_or_default();
             let lead = caught.name("lead").map(|m| m.as_str()).unwrap_or_default();
             format!("{lead}{CODE_START}{inner}{CODE_END}")
         }));
@@ -216,69 +225,105 @@ const TERM: &str = "\u{2}[^\u{3}]{1,200}\u{3}";
 const BARE: &str = r"[A-Za-z_$][\w$.:/-]*[\w$]";
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r#""(?P<d>[^"]{1,200})"|“(?P<c>[^”]{1,200})[”“]|„(?P<l>[^“”"]{1,200})[“”"]|«\s?(?P<g>[^»]{1,200}?)\s?»|(?P<lead>^|[\s(])['‘](?P<s>[^'’‘]{1,200})['’]"#)
+    regex(
+        r#""(?P<d>[^"]{1,200})"|“(?P<c>[^”]{1,200})[”“]|„(?P<l>[^“”"]{1,200})[“”"]|«\s?(?P<g>[^»]{1,200}?)\s?»|(?P<lead>^|[\s(])['‘](?P<s>[^'’‘]{1,200})['’]"#,
+    )
 });
 static SED: LazyLock<Regex> = LazyLock::new(|| {
-    regex("(?:^|[\\s(\u{2}])s(?:/(?P<pfrom>[^/\u{3}]+)/(?P<pto>[^/\u{3}]*)/|\\|(?P<hfrom>[^|\u{3}]+)\\|(?P<hto>[^|\u{3}]*)\\||#(?P<qfrom>[^#\u{3}]+)#(?P<qto>[^#\u{3}]*)#)[gi]{0,2}")
+    regex(
+        "(?:^|[\\s(\u{2}])s(?:/(?P<pfrom>[^/\u{3}]+)/(?P<pto>[^/\u{3}]*)/|\\|(?P<hfrom>[^|\u{3}]+)\\|(?P<hto>[^|\u{3}]*)\\||#(?P<qfrom>[^#\u{3}]+)#(?P<qto>[^#\u{3}]*)#)[gi]{0,2}",
+    )
 });
 static VERB: LazyLock<Regex> = LazyLock::new(|| {
-    regex(&format!(r"(?i)\b(?P<verb>replace|change|switch|swap|substitute|convert|update|correct|rename|turn|call)\b:?(?P<mid>[^\x02]{{0,80}}?)(?P<from>{TERM})(?P<after>[^\x02]{{0,60}}?)(?:\b(?:with|by|to|into|as)\b|->|=>|→|⇒|:|,?\s+(?:to|with)\b)\s*(?:be\s+|the\s+)?(?:(?:new|correct|right|proper)\s+)?(?:(?:name|word|spelling)\s+)?(?P<to>{TERM})"))
+    regex(&format!(
+        r"(?i)\b(?P<verb>replace|change|switch|swap|substitute|convert|update|correct|rename|turn|call)\b:?(?P<mid>[^\x02]{{0,80}}?)(?P<from>{TERM})(?P<after>[^\x02]{{0,60}}?)(?:\b(?:with|by|to|into|as)\b|->|=>|→|⇒|:|,?\s+(?:to|with)\b)\s*(?:be\s+|the\s+)?(?:(?:new|correct|right|proper)\s+)?(?:(?:name|word|spelling)\s+)?(?P<to>{TERM})"
+    ))
 });
 static BARE_VERB: LazyLock<Regex> = LazyLock::new(|| {
-    regex(&format!(r"(?i)\b(?P<verb>replace|change|rename)\b(?P<mid>(?:\s+(?:all|every|the|each|our|usages?|uses?|occurrences?|of|old|function|method|class|variable|constant|field|struct|type|enum|trait|interface|helper|file|folder|module|table|column)){{0,6}})\s+(?P<from>{BARE})(?P<after>)\s*(?:\b(?:with|by|to|into)\b|->|=>|→)\s*(?P<to>{BARE})"))
+    regex(&format!(
+        r"(?i)\b(?P<verb>replace|change|rename)\b(?P<mid>(?:\s+(?:all|every|the|each|our|usages?|uses?|occurrences?|of|old|function|method|class|variable|constant|field|struct|type|enum|trait|interface|helper|file|folder|module|table|column)){{0,6}})\s+(?P<from>{BARE})(?P<after>)\s*(?:\b(?:with|by|to|into)\b|->|=>|→)\s*(?P<to>{BARE})"
+    ))
 });
 static SHOULD: LazyLock<Regex> = LazyLock::new(|| {
-    regex(&format!(r"(?i)(?P<from>{TERM})(?P<mid>[^\x02?]{{0,60}}?)\b(?P<how>(?:should|must|needs? to|ought to|has to|have to|is to|can)(?: rather| probably| really| actually| instead)? (?:be|read|say|have been|spell)(?: (?:renamed|changed|replaced|corrected|called|spelled|spelt|written|updated|switched))?(?: to| with| by| into| as)?)\s*:?\s*(?P<to>{TERM})"))
+    regex(&format!(
+        r"(?i)(?P<from>{TERM})(?P<mid>[^\x02?]{{0,60}}?)\b(?P<how>(?:should|must|needs? to|ought to|has to|have to|is to|can)(?: rather| probably| really| actually| instead)? (?:be|read|say|have been|spell)(?: (?:renamed|changed|replaced|corrected|called|spelled|spelt|written|updated|switched))?(?: to| with| by| into| as)?)\s*:?\s*(?P<to>{TERM})"
+    ))
 });
 static INSTEAD: LazyLock<Regex> = LazyLock::new(|| {
-    regex(&format!(r"(?i)\b(?:should|must|use|write|spell\w*|read|say)\b[^\x02?]{{0,40}}(?P<from>{TERM})[^\x02]{{0,20}}\b(?:instead of|rather than|and not|not)\b[^\x02]{{0,20}}(?P<to>{TERM})"))
+    regex(&format!(
+        r"(?i)\b(?:should|must|use|write|spell\w*|read|say)\b[^\x02?]{{0,40}}(?P<from>{TERM})[^\x02]{{0,20}}\b(?:instead of|rather than|and not|not)\b[^\x02]{{0,20}}(?P<to>{TERM})"
+    ))
 });
 static WRONGLY: LazyLock<Regex> = LazyLock::new(|| {
-    regex(&format!(r"(?i)\b(?:says|reads|spelled|spelt|misspell?ed|misspelt|written|typo(?:ed)?)\b[^\x02?]{{0,30}}(?P<from>{TERM})[^\x02]{{0,30}}\b(?:instead of|rather than|but (?:it )?should (?:be|read)|should (?:be|read)|correct(?: is| would be|ly)?:?|->)[^\x02]{{0,20}}(?P<to>{TERM})"))
+    regex(&format!(
+        r"(?i)\b(?:says|reads|spelled|spelt|misspell?ed|misspelt|written|typo(?:ed)?)\b[^\x02?]{{0,30}}(?P<from>{TERM})[^\x02]{{0,30}}\b(?:instead of|rather than|but (?:it )?should (?:be|read)|should (?:be|read)|correct(?: is| would be|ly)?:?|->)[^\x02]{{0,20}}(?P<to>{TERM})"
+    ))
 });
 static ARROW: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"(?P<from>{TERM})\s*(?:->|=>|→|⇒|-->)\s*(?P<to>{TERM})")));
 static BARE_SPELLING: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)(?:^|[\s(:])(?P<from>[A-Za-z][\w'-]{2,})\s*(?:->|=>|→|⇒|-->|,?\s*(?:\(?should (?:be|read|say))|\(?instead it should be)\s*(?P<to>[A-Za-z][\w'-]*[A-Za-z])")
+    regex(
+        r"(?i)(?:^|[\s(:])(?P<from>[A-Za-z][\w'-]{2,})\s*(?:->|=>|→|⇒|-->|,?\s*(?:\(?should (?:be|read|say))|\(?instead it should be)\s*(?P<to>[A-Za-z][\w'-]*[A-Za-z])",
+    )
 });
 static EXPLICIT: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?i)\b(renamed|changed|replaced|called|updated|switched)\b"));
-static KIND: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\b(function|method|class|variable|constant|field|struct|type|enum|trait|interface|helper)\b"));
+static KIND: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)\b(function|method|class|variable|constant|field|struct|type|enum|trait|interface|helper)\b")
+});
 static THINGS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(files?|folders?|director(y|ies)|branch|repo|repository|package|crate|tables?|columns?|endpoints?|routes?|labels?|tags?|image|bucket|database|command|flag|option|button)\b")
+    regex(
+        r"(?i)\b(files?|folders?|director(y|ies)|branch|repo|repository|package|crate|tables?|columns?|endpoints?|routes?|labels?|tags?|image|bucket|database|command|flag|option|button)\b",
+    )
 });
 /// Words between verb and text that leave the meaning as it is.
 static FILLER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)^(\W|\b(all|every|the|each|any|our|its|their|this|that|these|those|both|a|an|of|in|from|and|usages?|uses?|occurrences?|mentions?|instances?|references?|calls?|function|method|class|variable|constant|field|struct|type|enum|trait|interface|helper|parameter|argument|member|property|identifier|symbol|name|word|words|string|text|phrase|term|typo|spelling|misspelled|misspelt|wrong|old|outdated|current|deprecated|link|url|address|port|host|version|value|year|everywhere|code|docs|readme|throughout|whole|codebase|it|back)\b)*$")
+    regex(
+        r"(?i)^(\W|\b(all|every|the|each|any|our|its|their|this|that|these|those|both|a|an|of|in|from|and|usages?|uses?|occurrences?|mentions?|instances?|references?|calls?|function|method|class|variable|constant|field|struct|type|enum|trait|interface|helper|parameter|argument|member|property|identifier|symbol|name|word|words|string|text|phrase|term|typo|spelling|misspelled|misspelt|wrong|old|outdated|current|deprecated|link|url|address|port|host|version|value|year|everywhere|code|docs|readme|throughout|whole|codebase|it|back)\b)*$",
+    )
 });
 /// After both texts: a further condition.
 static REST: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)^[^.!?]*\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when)\b")
+    regex(
+        r"(?i)^[^.!?]*\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when)\b",
+    )
 });
 static ASKS_POLITELY: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)\b(please|pls|(can|could|would|will) (you|we|someone|somebody|anyone|anybody|this|that|it)|mind)\b")
 });
-static CONDITION: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)(^|[,;:(]\s*|\b(but|and|so) )(if|unless|whenever|when|once|before|after|as soon as|in case|suppose|assuming|imagine)\b"));
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)(^|[,;:(]\s*|\b(but|and|so) )(if|unless|whenever|when|once|before|after|as soon as|in case|suppose|assuming|imagine)\b",
+    )
+});
 static REPORTED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(says?|said|tells?|told|suggests?|suggested|recommends?|complains?|prints?|printed|shows?|showed|asks?|asked|claims?|wants?|wanted|proposes?|tries|log|output|message|error|warning|linter|bot|tool|compiler|ide|instructs?|demands?)\b[^,;]{0,60}(:|to|that|me|us|we)\s*$")
+    regex(
+        r"(?i)\b(says?|said|tells?|told|suggests?|suggested|recommends?|complains?|prints?|printed|shows?|showed|asks?|asked|claims?|wants?|wanted|proposes?|tries|log|output|message|error|warning|linter|bot|tool|compiler|ide|instructs?|demands?)\b[^,;]{0,60}(:|to|that|me|us|we)\s*$",
+    )
 });
 static CLAUSE: LazyLock<Regex> = LazyLock::new(|| regex(r"[,;:()\]–—]\s*| - "));
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(not|never|nobody|no one|without|cannot|no need|nor|neither|instead of|rather than|dont|wont|cant|avoid|stop|against|refuse\w*|forbid\w*)\b|n['’]t\b")
+    regex(
+        r"(?i)\b(not|never|nobody|no one|without|cannot|no need|nor|neither|instead of|rather than|dont|wont|cant|avoid|stop|against|refuse\w*|forbid\w*)\b|n['’]t\b",
+    )
 });
-static NEGATED_SHORT: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)(\b(not|never)\b|n['’]t\b)[^.]{0,25}$"));
+static NEGATED_SHORT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)(\b(not|never)\b|n['’]t\b)[^.]{0,25}$"));
 static PAST: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(was|were|had|did|used to|tried|trying|try|somebody|has been|have been|already|yesterday|last (week|month|year|release)|accidentally|i (will|can|could|might|may)|i['’]ll|i am going|we will|we might|might|maybe|perhaps|someday|eventually|later|how|why|what|whether|which|where|possible|able|plan\w*|consider\w*|feature|allow\w*|users?|automatically|tools?|script|function to|option|button|command|easy|hard|difficult|risky|dangerous|wrong)\b")
+    regex(
+        r"(?i)\b(was|were|had|did|used to|tried|trying|try|somebody|has been|have been|already|yesterday|last (week|month|year|release)|accidentally|i (will|can|could|might|may)|i['’]ll|i am going|we will|we might|might|maybe|perhaps|someday|eventually|later|how|why|what|whether|which|where|possible|able|plan\w*|consider\w*|feature|allow\w*|users?|automatically|tools?|script|function to|option|button|command|easy|hard|difficult|risky|dangerous|wrong)\b",
+    )
 });
 /// All that may stand before a command for it to be one.
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)^(\W|\b(please|pls|kindly|so|then|also|and|just|let['’]?s|let|us|we|you|i|id|d|could|can|would|will|should|must|need|needs|have|has|to|want|like|love|propose|suggest|request|someone|somebody|anyone|anybody|simply|better|think|guess|believe|it|is|be|good|nice|great|best|time|ideally|first|second|secondly|third|finally|next|therefore|hence|thus|here|there|in|simple|small|quick|tiny|easy|ask|do|fix|task|todo|chore|docs|doc|refactor|style|bug|feat|cleanup|suggestion|request|hi|hello|hey|all|team|everyone|folks|dear|maintainers|mind|the|of|this|that|necessary|sense|makes|make|happy)\b)*$")
+    regex(
+        r"(?i)^(\W|\b(please|pls|kindly|so|then|also|and|just|let['’]?s|let|us|we|you|i|id|d|could|can|would|will|should|must|need|needs|have|has|to|want|like|love|propose|suggest|request|someone|somebody|anyone|anybody|simply|better|think|guess|believe|it|is|be|good|nice|great|best|time|ideally|first|second|secondly|third|finally|next|therefore|hence|thus|here|there|in|simple|small|quick|tiny|easy|ask|do|fix|task|todo|chore|docs|doc|refactor|style|bug|feat|cleanup|suggestion|request|hi|hello|hey|all|team|everyone|folks|dear|maintainers|mind|the|of|this|that|necessary|sense|makes|make|happy)\b)*$",
+    )
 });
 /// A place that is named before the verb.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(&format!(r"(?i)\b(in|inside|within|under|below|on|at|of|throughout|across)\s+((all|every|the|our|file|page|section|folder|whole|entire|line|paragraph|first|second|last|title|of|\d+)\s+)*({TERM}|[\w./-]+)(\s+(files?|section|page|folder|code|directory))?"))
+    regex(&format!(
+        r"(?i)\b(in|inside|within|under|below|on|at|of|throughout|across)\s+((all|every|the|our|file|page|section|folder|whole|entire|line|paragraph|first|second|last|title|of|\d+)\s+)*({TERM}|[\w./-]+)(\s+(files?|section|page|folder|code|directory))?"
+    ))
 });
 
 #[cfg(test)]

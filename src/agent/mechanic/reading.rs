@@ -45,9 +45,13 @@ fn read_patches(said: &Said, held_back: Option<&str>, everything: &str, understo
     for diff in &said.diffs {
         let blamed = BLAMED.find(everything).map(|found| found.as_str());
         match (held_back.or(blamed), Pasted::read(diff)) {
-            (Some(word), _) => understood.unclear.push(format!("There is a diff in the issue, but \"{word}\" may mean that it is not to be applied")),
+            (Some(word), _) => understood
+                .unclear
+                .push(format!("There is a diff in the issue, but \"{word}\" may mean that it is not to be applied")),
             (None, Err(why)) => understood.unclear.push(format!("The diff in the issue cannot be read: {why}")),
-            (None, Ok(_)) if !OFFERED.is_match(everything) => understood.unclear.push("There is a diff in the issue, but nothing says that it is to be applied".to_owned()),
+            (None, Ok(_)) if !OFFERED.is_match(everything) => understood
+                .unclear
+                .push("There is a diff in the issue, but nothing says that it is to be applied".to_owned()),
             (None, Ok(pasted)) => understood.asks.push(Ask::Patch(pasted)),
         }
     }
@@ -55,19 +59,26 @@ fn read_patches(said: &Said, held_back: Option<&str>, everything: &str, understo
 
 fn read_replacements(said: &Said, at: usize, held_back: Option<&str>, understood: &mut Understanding) {
     let sentence = &said.sentences[at];
-    let about_spelling = SPELLING.is_match(&said.sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" "));
+    let about_spelling =
+        SPELLING.is_match(&said.sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" "));
     for phrase in phrases(&sentence.text, about_spelling) {
         match phrase {
             Phrase::Unclear(why) => understood.unclear.push(format!("\"{}\": {why}", shorten(&sentence.plain()))),
             Phrase::Replace { from, to, wish } => {
                 if let Some(word) = held_back {
-                    understood.unclear.push(format!("\"{}\": the issue also says \"{word}\"", shorten(&sentence.plain())));
+                    understood
+                        .unclear
+                        .push(format!("\"{}\": the issue also says \"{word}\"", shorten(&sentence.plain())));
                     continue;
                 }
                 let scope = scope_of(said, at, wish, &[&from, &to]);
-                let exception = EXCEPTION.is_match(&sentence.text) || scope.paths.is_empty() && said.sentences.iter().any(|s| EXCEPTION.is_match(&s.text));
+                let exception = EXCEPTION.is_match(&sentence.text)
+                    || scope.paths.is_empty() && said.sentences.iter().any(|s| EXCEPTION.is_match(&s.text));
                 if exception {
-                    understood.unclear.push(format!("\"{}\": with exceptions, which places are meant is not clear", shorten(&sentence.plain())));
+                    understood.unclear.push(format!(
+                        "\"{}\": with exceptions, which places are meant is not clear",
+                        shorten(&sentence.plain())
+                    ));
                 } else {
                     understood.asks.push(Ask::Replace(Replacement { from, to, scope, kind: wish }));
                 }
@@ -84,7 +95,8 @@ fn scope_of(said: &Said, at: usize, wish: Wish, taken: &[&str]) -> Scope {
         return near;
     }
     let read = |block: Option<usize>| {
-        let text: Vec<&str> = said.sentences.iter().filter(|s| block.is_none_or(|b| s.block == b)).map(|s| s.text.as_str()).collect();
+        let text: Vec<&str> =
+            said.sentences.iter().filter(|s| block.is_none_or(|b| s.block == b)).map(|s| s.text.as_str()).collect();
         Scope::read(&text.join(" \n "), taken)
     };
     let block = read(Some(sentence.block));
@@ -107,11 +119,14 @@ fn read_standard(sentence: &Sentence, everything: &str, held_back: Option<&str>,
 
 /// An open task that is no exact ask may still describe a defect.
 fn read_task(said: &Said, sentence: &Sentence, held_back: Option<&str>, understood: &mut Understanding) {
-    let text: Vec<&str> = said.sentences.iter().filter(|s| s.block == sentence.block).map(|s| s.text.as_str()).collect();
+    let text: Vec<&str> =
+        said.sentences.iter().filter(|s| s.block == sentence.block).map(|s| s.text.as_str()).collect();
     let text = text.join(" ");
     let hindered = held_back.map(str::to_owned).or_else(|| wished(&text));
     match hindered {
-        Some(word) => understood.unclear.push(format!("\"{}\" is more than a repair (\"{word}\")", shorten(&sentence.plain()))),
+        Some(word) => {
+            understood.unclear.push(format!("\"{}\" is more than a repair (\"{word}\")", shorten(&sentence.plain())))
+        }
         None => understood.asks.push(Ask::Repair(Defect::new(&text, "", &[], true))),
     }
 }
@@ -121,7 +136,8 @@ fn read_defect(said: &Said, everything: &str, understood: &mut Understanding) {
     let body = said.sentences.iter().filter(|s| s.block > 0).map(|s| s.text.as_str()).collect::<Vec<_>>().join(" \n ");
     let hindrance = HELD_BACK.find(everything).map(|f| f.as_str().to_owned()).or_else(|| wished(everything));
     if let Some(word) = hindrance {
-        understood.refusal = Some(format!("the issue says \"{word}\", so it asks for something else than the repair of a known defect"));
+        understood.refusal =
+            Some(format!("the issue says \"{word}\", so it asks for something else than the repair of a known defect"));
         return;
     }
     let asked = POLITE.is_match(everything);
@@ -180,9 +196,10 @@ fn contradiction(asks: &[Ask]) -> Option<String> {
             return Some(format!("the issue wants `{from}` to become both `{other}` and `{to}`"));
         }
     }
-    pairs.iter().find(|(_, to)| by_from.contains_key(to)).map(|(from, to)| {
-        format!("the issue wants `{from}` to become `{to}`, and `{to}` to become something else")
-    })
+    pairs
+        .iter()
+        .find(|(_, to)| by_from.contains_key(to))
+        .map(|(from, to)| format!("the issue wants `{from}` to become `{to}`, and `{to}` to become something else"))
 }
 
 /// A sentence elsewhere that says not to do it.
@@ -225,24 +242,37 @@ static WISHED: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A title that wants to know something.
 static ASKING: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)(\?\s*$|^\W*(\[?question\]?:?\s|why\b|what\b|how\b|when\b|which\b|who\b|where\b|is\s|are\s|does\s|do\s|did\s|has\s|should\s))")
+    regex(
+        r"(?i)(\?\s*$|^\W*(\[?question\]?:?\s|why\b|what\b|how\b|when\b|which\b|who\b|where\b|is\s|are\s|does\s|do\s|did\s|has\s|should\s))",
+    )
 });
 /// Somebody is asked to do it.
 static POLITE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(please|pls|(can|could|would|will) (you|we|someone|somebody|anyone|anybody)|should be (fixed|changed|corrected|removed|replaced|repaired)|(needs?|has|have|ought) to (be (fixed|changed|corrected|removed|replaced|repaired)|go for|use|switch)|let['’]?s|we (should|must|need to|have to)|(fix|correct|remove|repair|clean up|get rid of|drop|switch|use) )")
+    regex(
+        r"(?i)\b(please|pls|(can|could|would|will) (you|we|someone|somebody|anyone|anybody)|should be (fixed|changed|corrected|removed|replaced|repaired)|(needs?|has|have|ought) to (be (fixed|changed|corrected|removed|replaced|repaired)|go for|use|switch)|let['’]?s|we (should|must|need to|have to)|(fix|correct|remove|repair|clean up|get rid of|drop|switch|use) )",
+    )
 });
-static SPELLING: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)\b(typos?|spell\w*|misspel\w*|mis-spel\w*|grammar|orthograph\w*|it (says|reads)|wording)\b"));
+static SPELLING: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)\b(typos?|spell\w*|misspel\w*|mis-spel\w*|grammar|orthograph\w*|it (says|reads)|wording)\b")
+});
 /// An ask that does not hold for all places.
 static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(except|apart from|but not|other than|unless|excluding|leave|(some|most|a few) (of the )?(places|files|occurrences)|where (it makes sense|appropriate|possible|needed)|if (possible|appropriate|needed))\b")
+    regex(
+        r"(?i)\b(except|apart from|but not|other than|unless|excluding|leave|(some|most|a few) (of the )?(places|files|occurrences)|where (it makes sense|appropriate|possible|needed)|if (possible|appropriate|needed))\b",
+    )
 });
 static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(do not|don['’]?t|dont|never|must not|mustn['’]?t|should not|shouldn['’]?t|must stay|has to stay|should stay|keep)\b")
+    regex(
+        r"(?i)\b(do not|don['’]?t|dont|never|must not|mustn['’]?t|should not|shouldn['’]?t|must stay|has to stay|should stay|keep)\b",
+    )
 });
 static BLAMED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(introduced (by|in|with)|broke(n by)?|caused by|cause of|regression|since (this|that) (commit|change|patch)|bisect\w*|culprit|(does|did) ?n['’]?o?t (work|help|fix|apply)|not (work|enough|complete)|tried (this|that|the following|it)|wrong|incomplete|untested|work in progress|wip|draft|rough|sketch|hack|example|something like|along the lines|idea)\b")
+    regex(
+        r"(?i)\b(introduced (by|in|with)|broke(n by)?|caused by|cause of|regression|since (this|that) (commit|change|patch)|bisect\w*|culprit|(does|did) ?n['’]?o?t (work|help|fix|apply)|not (work|enough|complete)|tried (this|that|the following|it)|wrong|incomplete|untested|work in progress|wip|draft|rough|sketch|hack|example|something like|along the lines|idea)\b",
+    )
 });
 static OFFERED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(patch|fix(es|ed)?|appl(y|ied)|diff|solv(es|ed)|works? (for|fine)|suggest\w*|propos\w*|take it over|following change|attached|below)\b")
+    regex(
+        r"(?i)\b(patch|fix(es|ed)?|appl(y|ied)|diff|solv(es|ed)|works? (for|fine)|suggest\w*|propos\w*|take it over|following change|attached|below)\b",
+    )
 });

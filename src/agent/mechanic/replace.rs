@@ -59,11 +59,21 @@ impl Replacement {
         let protected: Vec<&str> = inside.iter().filter(|s| s.file.protected).map(|s| s.file.path.as_str()).collect();
         let open: Vec<&&Sites<'_>> = inside.iter().filter(|s| !s.file.protected).collect();
         if !protected.is_empty() {
-            step.left.push(format!("{} is protected: no change of mine may touch it, so `{from}` stays there", quoted(&protected)));
+            step.left.push(format!(
+                "{} is protected: no change of mine may touch it, so `{from}` stays there",
+                quoted(&protected)
+            ));
         }
         if open.is_empty() {
             return Err(match protected.is_empty() {
-                true => format!("`{from}` does not occur{}", if self.scope.is_whole_tree() { " in any text file of the repository that people wrote".to_owned() } else { self.scope.describe() }),
+                true => format!(
+                    "`{from}` does not occur{}",
+                    if self.scope.is_whole_tree() {
+                        " in any text file of the repository that people wrote".to_owned()
+                    } else {
+                        self.scope.describe()
+                    }
+                ),
                 false => format!("`{from}` occurs only in {}, which no change of mine may touch", quoted(&protected)),
             });
         }
@@ -77,9 +87,14 @@ impl Replacement {
         for site in open {
             let new = replaced(&site.file.text, &site.places, from.len(), to);
             if fix::syntax_errors(&site.file.path, &new) > fix::syntax_errors(&site.file.path, &site.file.text) {
-                return Err(format!("with `{to}` in place of `{from}`, `{}` could no longer be parsed", site.file.path));
+                return Err(format!(
+                    "with `{to}` in place of `{from}`, `{}` could no longer be parsed",
+                    site.file.path
+                ));
             }
-            other_case += places(&site.file.text.to_lowercase(), &from.to_lowercase(), false).len().saturating_sub(site.places.len());
+            other_case += places(&site.file.text.to_lowercase(), &from.to_lowercase(), false)
+                .len()
+                .saturating_sub(site.places.len());
             let what = count(site.places.len(), "place");
             let description = match self.kind {
                 Wish::Rename => format!("`{from}` is now called `{to}`, in {what}"),
@@ -89,7 +104,10 @@ impl Replacement {
             step.write(&site.file.path, new, description);
         }
         if other_case > 0 && is_name(from) && self.kind != Wish::Rename {
-            step.left.push(format!("{} of `{from}` with other capital letters, or as a part of a longer word, left as written", count(other_case, "place")));
+            step.left.push(format!(
+                "{} of `{from}` with other capital letters, or as a part of a longer word, left as written",
+                count(other_case, "place")
+            ));
         }
         step.said = self.said(&step);
         Ok(step)
@@ -120,7 +138,10 @@ impl Replacement {
             Wish::Rename | Wish::Replace | Wish::Spelling => number,
         };
         if one && total > 1 {
-            return Err(format!("`{}` stands in {total} places, and the issue does not say which one is meant", self.from));
+            return Err(format!(
+                "`{}` stands in {total} places, and the issue does not say which one is meant",
+                self.from
+            ));
         }
         Ok(())
     }
@@ -132,7 +153,10 @@ impl Replacement {
         let touched = open.iter().any(|s| s.in_code > 0);
         if !touched {
             return match self.kind {
-                Wish::Rename => Err(format!("`{from}` is a name in the code, and a rename{} would leave it there", self.scope.describe())),
+                Wish::Rename => Err(format!(
+                    "`{from}` is a name in the code, and a rename{} would leave it there",
+                    self.scope.describe()
+                )),
                 Wish::Replace | Wish::Spelling | Wish::Correct => Ok(()),
             };
         }
@@ -142,7 +166,9 @@ impl Replacement {
         let defined: usize = in_code().map(|s| s.defines).sum();
         let bound: Vec<&str> = in_code().filter(|s| s.binds).map(|s| s.file.path.as_str()).collect();
         if defined > 1 || defined == 0 && bound.len() > 1 {
-            return Err(format!("`{from}` is defined in more than one place, and the issue does not say which is meant"));
+            return Err(format!(
+                "`{from}` is defined in more than one place, and the issue does not say which is meant"
+            ));
         }
         if defined == 0 && bound.is_empty() {
             return self.known_words(open);
@@ -150,13 +176,17 @@ impl Replacement {
         if !is_name(to) {
             return Err(format!("`{from}` is a name in the code, and `{to}` cannot be one"));
         }
-        if let Some(other) = sites.iter().find(|s| s.names.as_ref().is_some_and(|names| {
-            names.defined.iter().any(|name| name == to) || s.in_code > 0 && names.used.contains(to)
-        })) {
+        if let Some(other) = sites.iter().find(|s| {
+            s.names.as_ref().is_some_and(|names| {
+                names.defined.iter().any(|name| name == to) || s.in_code > 0 && names.used.contains(to)
+            })
+        }) {
             return Err(format!("`{to}` is already the name of something else in `{}`", other.file.path));
         }
         if used_outside {
-            return Err(format!("`{from}` is also used outside the files that the issue names, so a rename of these alone would break it"));
+            return Err(format!(
+                "`{from}` is also used outside the files that the issue names, so a rename of these alone would break it"
+            ));
         }
         if let Some(other) = in_code().find(|s| s.file.protected) {
             return Err(format!("`{from}` is used in `{}`, which no change of mine may touch", other.file.path));
@@ -166,7 +196,11 @@ impl Replacement {
 
     /// In code, a replacement may not bring a name that the file does not know: nobody would define or import it.
     fn known_words(&self, open: &[&&Sites<'_>]) -> Result<(), String> {
-        let root = |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).find(|w| w.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_')).map(str::to_owned);
+        let root = |text: &str| {
+            text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
+                .find(|w| w.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_'))
+                .map(str::to_owned)
+        };
         let quoted = self.to.trim_start().starts_with(['"', '\'', '`']);
         let Some(first) = root(&self.to).filter(|_| !quoted) else { return Ok(()) };
         let same_root = root(&self.from).as_deref() == Some(first.as_str());
@@ -174,7 +208,10 @@ impl Replacement {
             let Some(names) = &site.names else { continue };
             let member = site.all_members;
             if !(same_root && self.from != self.to && !is_name(&self.from) || member || names.used.contains(&first)) {
-                return Err(format!("`{}` is code in `{}`, and nothing there defines or imports `{first}`", self.from, site.file.path));
+                return Err(format!(
+                    "`{}` is code in `{}`, and nothing there defines or imports `{first}`",
+                    self.from, site.file.path
+                ));
             }
         }
         Ok(())
@@ -201,8 +238,10 @@ impl<'f> Sites<'f> {
         let places = places(&file.text, &wish.from, !code && wish.kind == Wish::Rename);
         let worth = !places.is_empty() || file.text.contains(&wish.to);
         let names = if code && worth { Names::read(&file.path, &file.text) } else { None };
-        let in_code: Vec<usize> =
-            names.as_ref().map(|names| places.iter().copied().filter(|at| !names.is_text(*at)).collect()).unwrap_or_default();
+        let in_code: Vec<usize> = names
+            .as_ref()
+            .map(|names| places.iter().copied().filter(|at| !names.is_text(*at)).collect())
+            .unwrap_or_default();
         let all_members = in_code.iter().all(|at| file.text.get(..*at).is_some_and(|before| before.ends_with('.')));
         Self {
             file,
@@ -225,7 +264,8 @@ pub(super) fn places(text: &str, from: &str, hyphens: bool) -> Vec<usize> {
     for (at, _) in text.match_indices(from) {
         let before = text.get(..at).and_then(|t| t.chars().next_back());
         let after = text.get(at + from.len()..).and_then(|t| t.chars().next());
-        let joined = first.is_some_and(word) && before.is_some_and(word) || last.is_some_and(word) && after.is_some_and(word);
+        let joined =
+            first.is_some_and(word) && before.is_some_and(word) || last.is_some_and(word) && after.is_some_and(word);
         if !joined && at >= next {
             found.push(at);
             next = at + from.len();

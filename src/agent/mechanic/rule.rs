@@ -66,7 +66,9 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
 pub(super) fn apply(engine: &Engine, rule: &RuleId, defect: &Defect, files: &[File]) -> Result<Step, String> {
     let mut step = Step::default();
     let (mut found, mut fixed) = (0, 0);
-    for file in files.iter().filter(|file| file.language.is_some() && !file.protected && defect.scope.covers(&file.path)) {
+    for file in
+        files.iter().filter(|file| file.language.is_some() && !file.protected && defect.scope.covers(&file.path))
+    {
         let mut findings: Vec<Finding> =
             engine.scan(&file.path, &file.text).findings.into_iter().filter(|f| f.rule == *rule).collect();
         if findings.is_empty() {
@@ -88,8 +90,13 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, defect: &Defect, files: &[Fi
         step.write(&file.path, new.clone(), described(&file.text, &new, rule, fixes.len(), &findings));
     }
     match (found, fixed) {
-        (0, _) => Err(format!("the issue seems to describe `{rule}`, and nothing in the repository is found by that rule")),
-        (found, 0) => Err(format!("the issue seems to describe `{rule}`: {} found, and none has a safe fix", count(found, "place"))),
+        (0, _) => {
+            Err(format!("the issue seems to describe `{rule}`, and nothing in the repository is found by that rule"))
+        }
+        (found, 0) => Err(format!(
+            "the issue seems to describe `{rule}`: {} found, and none has a safe fix",
+            count(found, "place")
+        )),
         _ => {
             step.said = said(engine, rule, &step);
             Ok(step)
@@ -100,7 +107,9 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, defect: &Defect, files: &[Fi
 /// What a fix did to a file: the names that went and came, if that can be said in words; else the rule's message.
 fn described(old: &str, new: &str, rule: &RuleId, fixes: usize, findings: &[Finding]) -> String {
     match swapped(old, new) {
-        Some((from, to)) => format!("{} of `{from}` {} now `{to}`", count(fixes, "use"), if fixes == 1 { "is" } else { "are" }),
+        Some((from, to)) => {
+            format!("{} of `{from}` {} now `{to}`", count(fixes, "use"), if fixes == 1 { "is" } else { "are" })
+        }
         None => {
             let message = findings.first().map(|f| f.message.trim_end_matches('.').to_owned()).unwrap_or_default();
             format!("{} repaired (`{rule}`: {message})", count(fixes, "place"))
@@ -116,14 +125,33 @@ fn swapped(old: &str, new: &str) -> Option<(String, String)> {
     }
     let mut pair: Option<(String, String)> = None;
     for (a, b) in old.iter().zip(&new).filter(|(a, b)| a != b) {
-        let start = a.char_indices().zip(b.chars()).take_while(|((_, x), y)| x == y).map(|((i, x), _)| i + x.len_utf8()).last().unwrap_or(0);
+        let start = a
+            .char_indices()
+            .zip(b.chars())
+            .take_while(|((_, x), y)| x == y)
+            .map(|((i, x), _)| i + x.len_utf8())
+            .last()
+            .unwrap_or(0);
         let rest = |text: &str| text.get(start..).unwrap_or_default().to_owned();
         let (ra, rb) = (rest(a), rest(b));
-        let tail = ra.chars().rev().zip(rb.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum::<usize>();
+        let tail = ra
+            .chars()
+            .rev()
+            .zip(rb.chars().rev())
+            .take_while(|(x, y)| x == y)
+            .map(|(x, _)| x.len_utf8())
+            .sum::<usize>();
         let word = |text: &str, to: usize| -> Option<String> {
             let named = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-            let from = text.get(..start)?.char_indices().rev().take_while(|(_, c)| named(*c)).last().map_or(start, |(i, _)| i);
-            let end = to + text.get(to..)?.chars().take_while(|c| c.is_alphanumeric() || *c == '_').map(char::len_utf8).sum::<usize>();
+            let from =
+                text.get(..start)?.char_indices().rev().take_while(|(_, c)| named(*c)).last().map_or(start, |(i, _)| i);
+            let end = to
+                + text
+                    .get(to..)?
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .map(char::len_utf8)
+                    .sum::<usize>();
             let word = text.get(from..end)?;
             (!word.is_empty() && word.chars().all(named)).then(|| word.to_owned())
         };
@@ -138,7 +166,11 @@ fn swapped(old: &str, new: &str) -> Option<(String, String)> {
 
 fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
     let pairs: BTreeSet<&str> = step.files.values().map(|file| file.description.as_str()).collect();
-    let swap = pairs.iter().next().and_then(|text| text.split_once(" now `")).map(|(from, to)| (from, to.trim_end_matches('`')));
+    let swap = pairs
+        .iter()
+        .next()
+        .and_then(|text| text.split_once(" now `"))
+        .map(|(from, to)| (from, to.trim_end_matches('`')));
     let same = swap.filter(|(_, to)| pairs.iter().all(|text| text.ends_with(&format!("now `{to}`"))));
     let subject = match same.and_then(|(from, to)| Some((from.split('`').nth(1)?, to))) {
         Some((from, to)) => format!("use {to} instead of {from}"),
@@ -164,7 +196,8 @@ fn lower_first(text: &str) -> String {
 fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
     let word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     let words: BTreeSet<&str> = text.split(|c| !word(c)).collect();
-    let named: Vec<_> = engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
+    let named: Vec<_> =
+        engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
     match named.as_slice() {
         [] => None,
         [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone(), score: f64::MAX })),
@@ -196,9 +229,13 @@ fn framed(language: Language, code: &str) -> Vec<String> {
     let frame = match language {
         Language::Rust => Some(format!("fn sample() {{\n{code};\n}}\n")),
         Language::Go => Some(format!("package sample\n\nfunc sample() {{\n{code}\n}}\n")),
-        Language::Java => Some(format!("class Sample {{\nvoid sample() {{\n{};\n}}\n}}\n", code.trim_end().trim_end_matches(';'))),
+        Language::Java => {
+            Some(format!("class Sample {{\nvoid sample() {{\n{};\n}}\n}}\n", code.trim_end().trim_end_matches(';')))
+        }
         Language::Python => Some(format!("import logging\nimport yaml\n{}\n", code.trim_start())),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => Some(format!("list{code}\n")).filter(|_| code.starts_with('.')),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            Some(format!("list{code}\n")).filter(|_| code.starts_with('.'))
+        }
     };
     std::iter::once(code.to_owned()).chain(frame).collect()
 }
@@ -236,7 +273,8 @@ fn languages(defect: &Defect) -> BTreeSet<Language> {
 
 /// Every rule's score against the words of the text, and how many different words they share.
 fn rank<'e>(engine: &'e Engine, defect: &Defect) -> Vec<(&'e Rule, f64, usize)> {
-    let documents: Vec<(&Rule, BTreeMap<String, f64>)> = engine.rule_files().iter().map(|rule| (rule, document(rule))).collect();
+    let documents: Vec<(&Rule, BTreeMap<String, f64>)> =
+        engine.rule_files().iter().map(|rule| (rule, document(rule))).collect();
     let mut frequency: HashMap<&str, f64> = HashMap::new();
     for word in documents.iter().flat_map(|(_, words)| words.keys()) {
         *frequency.entry(word).or_default() += 1.0;
@@ -301,7 +339,9 @@ fn words(text: &str) -> Vec<String> {
         if split.len() > 1 {
             parts.extend(split);
         }
-        found.extend(parts.into_iter().filter(|part| part.len() > 1 && !STOP.contains(&part.as_str())).map(|part| stem(&part)));
+        found.extend(
+            parts.into_iter().filter(|part| part.len() > 1 && !STOP.contains(&part.as_str())).map(|part| stem(&part)),
+        );
     }
     found
 }
@@ -325,7 +365,9 @@ fn apart(word: &str) -> Vec<String> {
 
 fn stem(word: &str) -> String {
     for end in ["ations", "ation", "ising", "izing", "ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s"] {
-        if let Some(stem) = word.strip_suffix(end).filter(|stem| stem.len() > 3 || end == "s" && stem.len() > 2 && !stem.ends_with('s')) {
+        if let Some(stem) =
+            word.strip_suffix(end).filter(|stem| stem.len() > 3 || end == "s" && stem.len() > 2 && !stem.ends_with('s'))
+        {
             return stem.trim_end_matches('e').to_owned();
         }
     }
@@ -333,17 +375,149 @@ fn stem(word: &str) -> String {
 }
 
 /// Words that say nothing about a defect, also those of every report.
-const STOP: [&str; 143] = [
-    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had",
-    "has", "have", "he", "her", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "like", "may", "me", "more",
-    "my", "no", "not", "of", "on", "one", "only", "or", "our", "out", "she", "should", "so", "some", "such", "than", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up", "us", "use", "uses", "used",
-    "using", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
-    "also", "any", "all", "because", "here", "very", "still", "again", "please", "thanks", "thank", "hi", "hello", "hey",
-    "fix", "fixed", "bug", "issue", "problem", "error", "version", "code", "file", "line", "lines", "project", "app", "see",
-    "get", "gets", "got", "make", "makes", "need", "needs", "think", "look", "looks", "seem", "seems", "way", "time", "thing",
-    "steps", "expected", "actual", "behavior", "behaviour", "describe", "reproduce", "report", "description", "works", "work",
-    "about", "after", "before", "now",
+const STOP: [&str; 142] = [
+    "a",
+    "an",
+    "and",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "but",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "for",
+    "from",
+    "had",
+    "has",
+    "have",
+    "he",
+    "her",
+    "his",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "just",
+    "like",
+    "may",
+    "me",
+    "more",
+    "my",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "only",
+    "or",
+    "our",
+    "out",
+    "she",
+    "should",
+    "so",
+    "some",
+    "such",
+    "than",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "to",
+    "too",
+    "up",
+    "us",
+    "use",
+    "uses",
+    "used",
+    "using",
+    "was",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "why",
+    "will",
+    "with",
+    "would",
+    "you",
+    "your",
+    "also",
+    "any",
+    "all",
+    "because",
+    "here",
+    "very",
+    "still",
+    "again",
+    "please",
+    "thanks",
+    "thank",
+    "hi",
+    "hello",
+    "hey",
+    "fix",
+    "fixed",
+    "bug",
+    "issue",
+    "problem",
+    "error",
+    "version",
+    "code",
+    "file",
+    "line",
+    "lines",
+    "project",
+    "app",
+    "see",
+    "get",
+    "gets",
+    "got",
+    "make",
+    "makes",
+    "need",
+    "needs",
+    "think",
+    "look",
+    "looks",
+    "seem",
+    "seems",
+    "way",
+    "time",
+    "thing",
+    "steps",
+    "expected",
+    "actual",
+    "behavior",
+    "behaviour",
+    "describe",
+    "reproduce",
+    "report",
+    "description",
+    "works",
+    "work",
+    "about",
+    "after",
+    "before",
+    "now",
 ];
 
 #[cfg(test)]

@@ -106,7 +106,9 @@ fn names(named: &str, path: &str) -> bool {
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     const PRODUCTS: [&str; 9] =
         ["node.js", "next.js", "vue.js", "react.js", "express.js", "d3.js", "three.js", "nuxt.js", "electron.js"];
-    let separators = |c: char| c.is_whitespace() || matches!(c, CODE_START | CODE_END | '"' | '“' | '”' | '(' | ')' | ',' | ';' | '\'');
+    let separators = |c: char| {
+        c.is_whitespace() || matches!(c, CODE_START | CODE_END | '"' | '“' | '”' | '(' | ')' | ',' | ';' | '\'')
+    };
     text.split(separators).filter_map(|word| {
         let word = word.trim_end_matches([':', '.', '!', '?']);
         let address = word.contains("://") || word.starts_with("www.") || word.contains('@');
@@ -130,12 +132,16 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\b(everywhere|throughout|all (the )?(files|places|occurrences|usages|uses|callers|call sites)|whole (tree|repo|repository|project|code ?base)|entire (repo|repository|project|code ?base)|across the|every (file|place|occurrence))\b")
+    regex(
+        r"(?i)\b(everywhere|throughout|all (the )?(files|places|occurrences|usages|uses|callers|call sites)|whole (tree|repo|repository|project|code ?base)|entire (repo|repository|project|code ?base)|across the|every (file|place|occurrence))\b",
+    )
 });
-static DOCUMENTATION: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"\b(in|throughout|across) (all )?(the |our )?(docs|documentation|markdown files|guides)\b"));
+static DOCUMENTATION: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"\b(in|throughout|across) (all )?(the |our )?(docs|documentation|markdown files|guides)\b")
+});
 static SPOKEN: LazyLock<Vec<(Regex, &[Language])>> = LazyLock::new(|| {
-    let spoken = |name: &str| regex(&format!(r"\b(in|across) (all )?(the |our )?({name})( code| files| sources| part| side)\b"));
+    let spoken =
+        |name: &str| regex(&format!(r"\b(in|across) (all )?(the |our )?({name})( code| files| sources| part| side)\b"));
     vec![
         (spoken("rust"), &[Language::Rust][..]),
         (spoken("python"), &[Language::Python]),

@@ -154,7 +154,9 @@ impl<'a> Reader<'a> {
             Tag::CodeBlock(kind) => {
                 self.flush();
                 let language = match kind {
-                    CodeBlockKind::Fenced(info) => info.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase(),
+                    CodeBlockKind::Fenced(info) => {
+                        info.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase()
+                    }
                     CodeBlockKind::Indented => String::new(),
                 };
                 self.fence = Some(Shown { language, code: String::new() });
@@ -243,7 +245,9 @@ fn inline_code(title: &str) -> String {
     if parts.len() % 2 == 0 {
         return title.to_owned();
     }
-    let mark = |(i, part): (usize, &&str)| if i % 2 == 1 { format!("{CODE_START}{part}{CODE_END}") } else { (*part).to_owned() };
+    let mark = |(i, part): (usize, &&str)| {
+        if i % 2 == 1 { format!("{CODE_START}{part}{CODE_END}") } else { (*part).to_owned() }
+    };
     parts.iter().enumerate().map(mark).collect()
 }
 
@@ -291,16 +295,29 @@ fn without_raw_diffs(body: &str) -> (String, Vec<String>) {
 
 fn in_diff(line: &str, next: &str) -> bool {
     const HEADS: [&str; 12] = [
-        "diff --git ", "index ", "--- ", "+++ ", "@@ ", "new file mode", "deleted file mode", "old mode", "new mode",
-        "similarity ", "rename ", "\\ No newline",
+        "diff --git ",
+        "index ",
+        "--- ",
+        "+++ ",
+        "@@ ",
+        "new file mode",
+        "deleted file mode",
+        "old mode",
+        "new mode",
+        "similarity ",
+        "rename ",
+        "\\ No newline",
     ];
-    line.starts_with([' ', '+', '-']) && !line.starts_with("- ") || HEADS.iter().any(|head| line.starts_with(head))
-        || line.starts_with("- ") || line.is_empty() && next.starts_with([' ', '+', '-', '@'])
+    line.starts_with([' ', '+', '-']) && !line.starts_with("- ")
+        || HEADS.iter().any(|head| line.starts_with(head))
+        || line.starts_with("- ")
+        || line.is_empty() && next.starts_with([' ', '+', '-', '@'])
 }
 
 /// Sentences of one paragraph. A full stop inside code or double quotes ends none.
 fn split(text: &str) -> Vec<String> {
-    const SHORT: [&str; 14] = ["e.g", "i.e", "etc", "incl", "excl", "vs", "cf", "approx", "resp", "aka", "eg", "ie", "no", "dr"];
+    const SHORT: [&str; 14] =
+        ["e.g", "i.e", "etc", "incl", "excl", "vs", "cf", "approx", "resp", "aka", "eg", "ie", "no", "dr"];
     let mut sentences = Vec::new();
     let (mut current, mut in_code, mut in_quote) = (String::new(), false, false);
     let chars: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();

@@ -192,7 +192,6 @@ impl Story {
     }
 
     fn text_at(&self, pull: &Pull, path: &str) -> anyhow::Result<String> {
-        let bytes = self.github().file(REPO, &pull.head_sha, path).with_context(|| format!("{path} is not there"))?;
-        String::from_utf8(bytes).with_context(|| format!("{path} is not text"))
+        self.github().file(REPO, &pull.head_sha, path).with_context(|| format!("{path} is not there"))
     }
 }
