@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::io::AsyncWriteExt;
 
+use super::fault::FaultKind;
 use super::http::{allows, basic, parse_query, plain, reaches, verify_token};
-use super::state::{Level, World};
+use super::push::{Declined, Request};
+use super::state::{Level, Permissions, Push, Repo, World};
 use super::{Error, PASSWORD, Shared, repo};
 
 /// Where this machine keeps git's own programs.
@@ -25,6 +28,16 @@ struct Wish {
     path_info: String,
     writes: bool,
 }
+
+/// Who pushes or fetches.
+struct Visitor {
+    login: String,
+    /// What the App's token may do; people have none.
+    token: Option<Permissions>,
+}
+
+/// A refusal in git's own way: a status and a line of text.
+type No = (u16, String);
 
 fn wish(world: &World, path: &str, query: &str) -> Option<Wish> {
     let (name, rest) = path.strip_prefix('/')?.split_once(".git/")?;
@@ -44,28 +57,96 @@ fn wish(world: &World, path: &str, query: &str) -> Option<Wish> {
     Some(Wish { repo, path_info: format!("/{}/{}.git/{rest}", known.owner, known.name), writes })
 }
 
-/// Who pushes or fetches; everybody has to say so, public repository or not.
-fn admit(world: &World, wish: &Wish, headers: &HeaderMap) -> Result<String, (u16, &'static str)> {
-    let Some((user, password)) = basic(headers) else { return Err((401, "Authentication required")) };
+/// The new address of a repository that was renamed.
+fn moved(world: &World, path: &str, query: &str) -> Option<String> {
+    let (name, rest) = path.strip_prefix('/')?.split_once(".git/")?;
+    let (owner, name) = name.split_once('/')?;
+    if world.find_repo(owner, name).is_some() {
+        return None;
+    }
+    let known = world.repos.get(&world.moved_to(owner, name)?)?;
+    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+    Some(format!("{}/{}.git/{rest}{query}", world.web, known.full_name()))
+}
+
+/// Everybody has to say who they are, public repository or not.
+fn admit(world: &World, wish: &Wish, headers: &HeaderMap) -> Result<Visitor, No> {
+    let no = |status: u16, text: &str| Err((status, text.to_owned()));
+    let Some((user, password)) = basic(headers) else { return no(401, "Authentication required") };
+    let archived = || {
+        let refused = wish.writes && world.repos.get(&wish.repo).is_some_and(|r| r.archived);
+        let text = "This repository was archived so it is read-only.";
+        if refused { Err((403, text.to_owned())) } else { Ok(()) }
+    };
     if user == "x-access-token" {
-        let token = verify_token(world, &password).map_err(|_| (401, "Invalid credentials"))?;
+        let token = verify_token(world, &password).map_err(|refusal| match refusal.status {
+            403 => (403, refusal.message),
+            _ => (401, "Invalid credentials".to_owned()),
+        })?;
         if !reaches(world, &token, wish.repo) {
-            return Err((404, "Repository not found"));
+            return no(404, "Repository not found");
         }
         let level = if wish.writes { Level::Write } else { Level::Read };
         if !allows(&token.permissions, "contents", level) {
-            return Err((403, "The requested URL returned error: write access to repository not granted"));
+            let name = world.repos.get(&wish.repo).map(Repo::full_name).unwrap_or_default();
+            return Err((403, format!("Permission to {name}.git denied to {}.", world.bot())));
         }
-        return Ok(world.bot());
+        archived()?;
+        return Ok(Visitor { login: world.bot(), token: Some(token.permissions) });
     }
     if password == PASSWORD && !user.is_empty() {
-        return Ok(user);
+        archived()?;
+        return Ok(Visitor { login: user, token: None });
     }
-    Err((401, "Invalid credentials"))
+    no(401, "Invalid credentials")
 }
 
+/// Serves git; scripted faults hit it by its path, as in `/octo/calc.git/git-receive-pack`.
 pub async fn serve(
-    shared: &Shared,
+    shared: &Arc<Shared>,
+    method: &str,
+    path: &str,
+    query: &str,
+    headers: &HeaderMap,
+    body: Bytes,
+) -> Response {
+    let fault = shared.take_fault(method, path);
+    match &fault {
+        Some(FaultKind::Status { status, message, retry_after }) => {
+            let mut response = plain(*status, message);
+            if let Some(seconds) = retry_after {
+                response.headers_mut().insert("retry-after", HeaderValue::from(*seconds));
+            }
+            return response;
+        }
+        Some(FaultKind::Html) => return plain(502, "<!DOCTYPE html><html><body><h1>Unicorn!</h1></body></html>"),
+        Some(FaultKind::RateLimit { .. }) => return plain(403, "API rate limit exceeded for installation."),
+        Some(FaultKind::Redirect(to)) => return redirect(307, to),
+        Some(
+            FaultKind::Truncate | FaultKind::Withhold | FaultKind::RejectAfterEffect { .. } | FaultKind::Slow(_),
+        )
+        | None => {}
+    }
+    let answer = act(shared, method, path, query, headers, body).await;
+    match fault {
+        Some(FaultKind::Withhold) => shared.hold().await,
+        Some(FaultKind::Slow(time)) => tokio::time::sleep(time).await,
+        Some(FaultKind::RejectAfterEffect { status }) => return plain(status, "Server Error"),
+        Some(FaultKind::Truncate) => {
+            let (parts, body) = answer.into_parts();
+            let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+            return Response::from_parts(parts, Body::from(whole.slice(..whole.len() / 2)));
+        }
+        Some(
+            FaultKind::Status { .. } | FaultKind::Html | FaultKind::RateLimit { .. } | FaultKind::Redirect(_),
+        )
+        | None => {}
+    }
+    answer
+}
+
+async fn act(
+    shared: &Arc<Shared>,
     method: &str,
     path: &str,
     query: &str,
@@ -74,10 +155,13 @@ pub async fn serve(
 ) -> Response {
     let admitted = {
         let mut world = shared.world();
+        if let Some(to) = moved(&world, path, query) {
+            return redirect(301, &to);
+        }
         match wish(&world, path, query) {
-            None => Err((404, "Repository not found")),
+            None => Err((404, "Repository not found".to_owned())),
             Some(wish) => admit(&world, &wish, headers).map(|who| {
-                world.add_user(&who, "User");
+                world.add_user(&who.login, "User");
                 (wish, who)
             }),
         }
@@ -85,7 +169,7 @@ pub async fn serve(
     let (wish, who) = match admitted {
         Ok(admitted) => admitted,
         Err((status, text)) => {
-            let mut response = plain(status, text);
+            let mut response = plain(status, &text);
             if status == 401 {
                 let realm = HeaderValue::from_static("Basic realm=\"GitHub\"");
                 response.headers_mut().insert("www-authenticate", realm);
@@ -93,15 +177,56 @@ pub async fn serve(
             return response;
         }
     };
+    let pushes = wish.writes && path.ends_with("/git-receive-pack");
+    let request = if pushes { Request::parse(&body).map(Arc::new) } else { None };
+    if let Some(request) = &request
+        && let Some(refused) = examine(shared, &wish, &who, request).await
+    {
+        return refused;
+    }
     let before = shared.branches(wish.repo);
-    let answer = match backend(shared, method, &wish, query, headers, &who, &body).await {
+    let answer = match backend(shared, method, &wish, query, headers, &who.login, &body).await {
         Ok(answer) => answer,
         Err(error) => return plain(500, &format!("git http-backend failed: {error}")),
     };
-    if wish.writes && path.ends_with("/git-receive-pack") {
-        shared.after_push(wish.repo, &before, &who);
+    if pushes {
+        shared.after_push(wish.repo, &before, &who.login);
+        if let Some(request) = request {
+            shared.note_push(&wish, &who, &request, None);
+        }
     }
     answer
+}
+
+/// The answer to a push that breaks a rule of the repository.
+async fn examine(shared: &Arc<Shared>, wish: &Wish, who: &Visitor, request: &Arc<Request>) -> Option<Response> {
+    let (worker, looked_at, repo, token) = (shared.clone(), request.clone(), wish.repo, who.token.clone());
+    let work = move || looked_at.examine(&worker.world(), repo, token.as_ref());
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(Ok(()))) => None,
+        Ok(Ok(Err(declined))) => {
+            shared.note_push(wish, who, request, Some(&declined));
+            let url = {
+                let world = shared.world();
+                let name = world.repos.get(&wish.repo).map(Repo::full_name).unwrap_or_default();
+                format!("{}/{name}", world.web)
+            };
+            let mut response = Response::new(Body::from(request.answer(&declined, &url)));
+            let kind = HeaderValue::from_static("application/x-git-receive-pack-result");
+            response.headers_mut().insert("content-type", kind);
+            Some(response)
+        }
+        Ok(Err(refusal)) => Some(plain(500, &refusal.text())),
+        Err(_) => Some(plain(500, "the box broke down over this push")),
+    }
+}
+
+fn redirect(status: u16, to: &str) -> Response {
+    let mut response = plain(status, "");
+    if let Ok(to) = HeaderValue::from_str(to) {
+        response.headers_mut().insert("location", to);
+    }
+    response
 }
 
 #[expect(clippy::disallowed_methods, reason = "the box runs the machine's git http-backend")]
@@ -178,6 +303,26 @@ impl Shared {
     fn branches(&self, id: u64) -> BTreeMap<String, String> {
         let world = self.world();
         world.git(id).ok().and_then(|git| repo::branches(&git).ok()).unwrap_or_default()
+    }
+
+    /// Writes down what a push asked for and whether it was let in.
+    fn note_push(&self, wish: &Wish, who: &Visitor, request: &Request, declined: Option<&Declined>) {
+        let mut world = self.world();
+        let tip = |world: &World, name: &str| {
+            let git = world.git(wish.repo).ok()?;
+            git.find_reference(name).ok()?.target().map(|oid| oid.to_string())
+        };
+        for change in &request.changes {
+            let refused = match declined {
+                Some(declined) => Some(request.reason(declined, &change.name)),
+                // Git itself refused: the ref is not what was asked for.
+                None if tip(&world, &change.name) != change.after => Some("refused by git".to_owned()),
+                None => None,
+            };
+            let repo = world.repos.get(&wish.repo).map(Repo::full_name).unwrap_or_default();
+            let (reference, by, after) = (change.name.clone(), who.login.clone(), change.after.clone());
+            world.pushes.push(Push { repo, reference, by, after, refused });
+        }
     }
 
     /// Tells the world about every branch that a push moved.

@@ -12,6 +12,7 @@ mod http;
 mod inspect;
 mod manifest;
 mod people;
+mod push;
 mod refusal;
 mod repo;
 mod selection;
@@ -35,8 +36,8 @@ pub use fault::{Fault, FaultKind};
 pub use manifest::AppManifest;
 pub use people::{Change, OpenPull, People};
 pub use state::{
-    Annotation, Call, CheckRun, Delivery, Issue, IssueComment, Level, Permissions, Posted, Pull, Reaction, Repo,
-    Review, ReviewComment, Thread,
+    Annotation, Call, CheckRun, Commit, Delivery, Issue, IssueComment, IssueEvent, Label, Level, Permissions, Posted,
+    Pull, Push, Reaction, Repo, Review, ReviewComment, Thread,
 };
 
 use crate::domain::clock::Clock;

@@ -89,7 +89,7 @@ impl People {
     /// Makes `owner/name` with these files on `main`; returns its id.
     pub async fn create_repo(&self, full_name: &str, files: Change) -> Result<u64, Error> {
         let (owner, name) = full_name.split_once('/').ok_or_else(Refusal::not_found)?;
-        Ok(self.shared.world().create_repo(owner, name, &files.0)?)
+        Ok(self.shared.world().create_repo(owner, name, Some(&files.0))?)
     }
 
     /// Gives somebody a role: `read`, `triage`, `write`, `maintain`, `admin`.
@@ -305,13 +305,13 @@ impl People {
 
     pub async fn suspend(&self, by: &str) {
         let mut world = self.shared.world();
-        world.suspended = true;
+        world.suspended_at = Some(world.now());
         world.emit_installation("installation", "suspend", by, serde_json::json!({}));
     }
 
     pub async fn unsuspend(&self, by: &str) {
         let mut world = self.shared.world();
-        world.suspended = false;
+        world.suspended_at = None;
         world.emit_installation("installation", "unsuspend", by, serde_json::json!({}));
     }
 
@@ -320,10 +320,7 @@ impl People {
         let mut world = self.shared.world();
         world.uninstalled = false;
         let seen: Vec<_> = world.repos.values().filter(|r| world.covers(r.id)).collect();
-        let short: Vec<_> = seen
-            .into_iter()
-            .map(|r| serde_json::json!({"id": r.id, "name": r.name, "full_name": r.full_name(), "private": r.private}))
-            .collect();
+        let short: Vec<_> = seen.into_iter().map(super::shape::short_repository).collect();
         world.emit_installation("installation", "created", by, serde_json::json!({"repositories": short}));
     }
 

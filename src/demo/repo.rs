@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
 use git2::{BranchType, ObjectType, Oid, Repository, Signature, Time};
+use sha2::Digest;
 
 /// A change to a tree: new content, or `None` to delete the file.
 pub type Files = Vec<(String, Option<Vec<u8>>)>;
@@ -64,20 +66,7 @@ pub fn commit(
             Some(bytes) => {
                 let id = git.blob(bytes)?;
                 let mode = index.get_path(Path::new(path), 0).map_or(0o100_644, |entry| entry.mode);
-                index.add(&git2::IndexEntry {
-                    ctime: git2::IndexTime::new(0, 0),
-                    mtime: git2::IndexTime::new(0, 0),
-                    dev: 0,
-                    ino: 0,
-                    mode,
-                    uid: 0,
-                    gid: 0,
-                    file_size: 0,
-                    id,
-                    flags: 0,
-                    flags_extended: 0,
-                    path: path.clone().into_bytes(),
-                })?;
+                index.add(&index_entry(path, id, mode))?;
             }
         }
     }
@@ -85,6 +74,42 @@ pub fn commit(
     let who = Signature::new(author, &format!("{author}@users.noreply.github.com"), &Time::new(at / 1000, 0))?;
     let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
     Ok(git.commit(None, &who, &who, message, &tree, &parents)?.to_string())
+}
+
+pub fn index_entry(path: &str, id: Oid, mode: u32) -> git2::IndexEntry {
+    git2::IndexEntry {
+        ctime: git2::IndexTime::new(0, 0),
+        mtime: git2::IndexTime::new(0, 0),
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_vec(),
+    }
+}
+
+/// A commit of author and committer; a signed one carries a signature that only the box takes for one.
+pub fn write_commit(
+    git: &Repository,
+    (author, committer): (&Signature<'_>, &Signature<'_>),
+    message: &str,
+    tree: &git2::Tree<'_>,
+    parents: &[&git2::Commit<'_>],
+    signed: bool,
+) -> Result<String, git2::Error> {
+    if !signed {
+        return Ok(git.commit(None, author, committer, message, tree, parents)?.to_string());
+    }
+    let content = git.commit_create_buffer(author, committer, message, tree, parents)?;
+    let text = String::from_utf8_lossy(&content).into_owned();
+    let seal = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(text.as_bytes()));
+    let signature = format!("-----BEGIN PGP SIGNATURE-----\n\n{seal}\n-----END PGP SIGNATURE-----\n");
+    Ok(git.commit_signed(&text, &signature, Some("gpgsig"))?.to_string())
 }
 
 pub fn set_ref(git: &Repository, name: &str, sha: &str) -> Result<(), git2::Error> {
@@ -104,6 +129,28 @@ pub fn branches(git: &Repository) -> Result<BTreeMap<String, String>, git2::Erro
         }
     }
     Ok(found)
+}
+
+/// Every commit that a ref points at.
+pub fn tips(git: &Repository) -> Result<Vec<Oid>, git2::Error> {
+    let mut found = Vec::new();
+    for reference in git.references()? {
+        if let Ok(commit) = reference?.peel_to_commit() {
+            found.push(commit.id());
+        }
+    }
+    Ok(found)
+}
+
+pub fn is_empty(git: &Repository) -> bool {
+    branches(git).is_ok_and(|branches| branches.is_empty())
+}
+
+/// A repository beside `real` that sees its objects: what is unpacked into it leaves `real` alone.
+pub fn quarantine(at: &Path, real: &Path) -> Result<Repository, git2::Error> {
+    let git = Repository::init_bare(at)?;
+    git.odb()?.add_disk_alternate(&real.join("objects").to_string_lossy())?;
+    Ok(git)
 }
 
 /// A branch, a tag, `refs/…` or a commit id as a full commit id.

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::{Ctx, Reply};
 use crate::demo::refusal::Refusal;
 use crate::demo::shape;
-use crate::demo::state::{Permissions, Token, World};
+use crate::demo::state::{Delivery, Permissions, Token, World};
 use crate::demo::webhook::Outgoing;
+use crate::domain::clock::Millis;
 
 pub fn app(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
     Reply::ok(shape::app(world, world.app_id))
@@ -49,7 +50,7 @@ struct TokenRequest {
 
 pub fn access_token(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     known(world, ctx)?;
-    if world.suspended {
+    if world.suspended_at.is_some() {
         return Err(Refusal::new(403, "This installation has been suspended"));
     }
     let wish: TokenRequest = if ctx.body.is_null() { TokenRequest::default() } else { ctx.body()? };
@@ -108,6 +109,11 @@ pub fn hook_config(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
     }))
 }
 
+/// GitHub forgets a delivery after three days.
+fn oldest(world: &World) -> Millis {
+    world.now() - 3 * 24 * 3_600_000
+}
+
 /// Newest first; the cursor is the id of the next delivery to show.
 pub fn deliveries(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let from = match ctx.query.get("cursor") {
@@ -117,14 +123,19 @@ pub fn deliveries(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
             .and_then(|id| id.parse().ok())
             .ok_or_else(|| Refusal::invalid("Delivery", "cursor", "invalid", "cursor is not one the box gave out"))?,
     };
-    let fits = |code: u16| match ctx.query.get("status").map(String::as_str) {
-        Some("success") => (200..400).contains(&code),
-        Some("failure") => !(200..400).contains(&code),
-        _ => true,
+    let status = ctx.query.get("status").map(String::as_str);
+    if status.is_some_and(|status| !["success", "failure"].contains(&status)) {
+        return Err(Refusal::invalid("Delivery", "status", "invalid", "status is success or failure"));
+    }
+    let since = oldest(world);
+    let fits = |d: &&Delivery| {
+        d.id <= from
+            && d.delivered_at >= since
+            && status.is_none_or(|status| (status == "success") == (200..400).contains(&d.status_code))
     };
     let size = ctx.per_page()?;
     let mut found: Vec<_> =
-        world.deliveries.iter().rev().filter(|d| d.id <= from && fits(d.status_code)).take(size + 1).collect();
+        world.deliveries.iter().rev().filter(fits).take(size + 1).collect();
     let next = if found.len() > size { found.pop().map(|d| d.id) } else { None };
     let body: Vec<Value> = found.into_iter().map(|d| shape::delivery(world, d, false)).collect();
     let headers = next
@@ -136,13 +147,17 @@ pub fn deliveries(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
 
 pub fn delivery(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let id = ctx.number("id")?;
-    let found = world.deliveries.iter().find(|d| d.id == id).ok_or_else(Refusal::not_found)?;
+    let since = oldest(world);
+    let kept = |d: &&Delivery| d.id == id && d.delivered_at >= since;
+    let found = world.deliveries.iter().find(kept).ok_or_else(Refusal::not_found)?;
     Reply::ok(shape::delivery(world, found, true))
 }
 
 pub fn redeliver(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let id = ctx.number("id")?;
-    let found = world.deliveries.iter().find(|d| d.id == id).ok_or_else(Refusal::not_found)?;
+    let since = oldest(world);
+    let kept = |d: &&Delivery| d.id == id && d.delivered_at >= since;
+    let found = world.deliveries.iter().find(kept).ok_or_else(Refusal::not_found)?;
     let again = Outgoing {
         guid: found.guid.clone(),
         event: found.event.clone(),

@@ -51,7 +51,7 @@ pub fn verify_token(world: &World, secret: &str) -> Result<Token, Refusal> {
     if token.expires_at <= world.now() || world.uninstalled {
         return Err(bad());
     }
-    if world.suspended {
+    if world.suspended_at.is_some() {
         return Err(Refusal::new(403, "This installation has been suspended"));
     }
     Ok(token.clone())

@@ -4,7 +4,9 @@ mod apps;
 mod auth;
 mod checks;
 mod issues;
+mod objects;
 mod pulls;
+mod refs;
 mod repos;
 mod reviews;
 mod routes;
@@ -87,6 +89,23 @@ impl Ctx {
                 Refusal::invalid("Request", name, "invalid", format!("{name} is not a positive number"))
             }),
         }
+    }
+
+    /// One of a few words, the first of them when nothing is said.
+    pub fn choice(&self, name: &str, words: &[&'static str]) -> Result<&'static str, Refusal> {
+        let said = self.query.get(name).map(String::as_str);
+        let found = words.iter().find(|word| said.is_none_or(|said| said == **word));
+        found.copied().ok_or_else(|| {
+            Refusal::invalid("Request", name, "invalid", format!("{name} is one of {}", words.join(", ")))
+        })
+    }
+
+    /// `since` in seconds.
+    pub fn since(&self) -> Result<i64, Refusal> {
+        let Some(text) = self.query.get("since") else { return Ok(i64::MIN) };
+        let time = chrono::DateTime::parse_from_rfc3339(text);
+        let wrong = |_| Refusal::invalid("Request", "since", "invalid", "since is not a time in ISO 8601");
+        Ok(time.map_err(wrong)?.timestamp())
     }
 
     pub fn per_page(&self) -> Result<usize, Refusal> {
@@ -367,6 +386,11 @@ impl Shared {
         if path == "/graphql" {
             return graphql::answer(self, world, method, &actor, &body);
         }
+        if let Some(reply) = moved(world, &actor, method, path, query) {
+            return Ok(reply);
+        }
+        let named = by_id(world, path)?;
+        let path = named.as_deref().unwrap_or(path);
         let (route, params) = routes::find(method, path).ok_or_else(Refusal::not_found)?;
         if let Some(key) = query.keys().find(|key| !route.query.contains(&key.as_str())) {
             return Err(Refusal::invalid("Request", key, "unknown", format!("unknown query key `{key}`")));
@@ -375,6 +399,12 @@ impl Shared {
         auth::admit(world, &ctx, route)?;
         if method != "GET" && !path.ends_with("/access_tokens") {
             self.pace(world)?;
+        }
+        if method != "GET"
+            && let Ok(repo) = ctx.repo(world)
+            && world.repo(repo)?.archived
+        {
+            return Err(Refusal::new(403, "Repository was archived so is read-only."));
         }
         (route.handler)(world, &ctx)
     }
@@ -393,6 +423,40 @@ impl Shared {
         world.last_write = Some(now);
         Ok(())
     }
+}
+
+/// Sends whoever asks by a former name on to `/repositories/{id}/…`, as GitHub does after a rename.
+fn moved(
+    world: &World,
+    actor: &Actor,
+    method: &str,
+    path: &str,
+    query: &BTreeMap<String, String>,
+) -> Option<Reply> {
+    let mut parts = path.strip_prefix("/repos/")?.splitn(3, '/');
+    let (owner, name, rest) = (decode(parts.next()?), decode(parts.next()?), parts.next());
+    if world.find_repo(&owner, &name).is_some() {
+        return None;
+    }
+    let id = world.moved_to(&owner, &name)?;
+    if !matches!(actor, Actor::Installation(token) if reaches(world, token, id)) {
+        return None;
+    }
+    let rest = rest.map(|rest| format!("/{rest}")).unwrap_or_default();
+    let query: Vec<String> = query.iter().map(|(k, v)| format!("{k}={}", encode(v))).collect();
+    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+    let url = format!("{}/repositories/{id}{rest}{query}", world.api());
+    let (status, message) = if method == "GET" { (301, "Moved Permanently") } else { (307, "Temporary Redirect") };
+    let body = json!({"message": message, "url": url, "documentation_url": "https://docs.github.com/rest"});
+    Some(Reply { status, body: Some(body), headers: vec![("location".to_owned(), url)] })
+}
+
+/// `/repositories/{id}/…` as `/repos/{owner}/{name}/…`.
+fn by_id(world: &World, path: &str) -> Result<Option<String>, Refusal> {
+    let Some(rest) = path.strip_prefix("/repositories/") else { return Ok(None) };
+    let (id, rest) = rest.split_once('/').map_or((rest, String::new()), |(id, rest)| (id, format!("/{rest}")));
+    let repo = world.repo(id.parse().map_err(|_| Refusal::not_found())?)?;
+    Ok(Some(format!("/repos/{}{rest}", repo.full_name())))
 }
 
 /// The acting user of a call, as an answer and a webhook show it.

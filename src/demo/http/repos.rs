@@ -21,7 +21,8 @@ pub fn get(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
 
 pub fn user(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let login = ctx.param("username");
-    let created = world.users.get(login).ok_or_else(Refusal::not_found)?.created_at;
+    let known = world.users.values().find(|user| user.login.eq_ignore_ascii_case(login));
+    let (login, created) = known.map(|u| (u.login.as_str(), u.created_at)).ok_or_else(Refusal::not_found)?;
     let mut value = shape::user(world, login);
     for key in ["name", "company", "location", "email", "hireable", "bio", "twitter_username"] {
         value[key] = Value::Null;
@@ -35,21 +36,27 @@ pub fn user(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     Reply::ok(value)
 }
 
-/// Of a public repository everybody may read.
+/// Of a public repository everybody may read. Apps' bots are no users here.
 pub fn permission(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let r = world.repo(ctx.repo(world)?)?;
     let login = ctx.param("username");
-    if !world.users.contains_key(login) {
-        return Err(Refusal::not_found());
-    }
-    let role = r.collaborators.get(login).map_or(if r.private { "none" } else { "read" }, String::as_str);
-    let permission = match role {
+    let known = world.users.values().find(|user| user.login.eq_ignore_ascii_case(login) && user.kind == "User");
+    let login = known.ok_or_else(|| Refusal::new(404, format!("{login} is not a user")))?.login.as_str();
+    let nobody = if r.private { "none" } else { "read" };
+    let role = r.collaborators.get(login).map_or(nobody, String::as_str);
+    let base = r.base_role(login).unwrap_or(nobody);
+    let permission = match base {
         "triage" => "read",
         "maintain" => "write",
         other => other,
     };
+    let rank = ["none", "read", "triage", "write", "maintain", "admin"].iter().position(|known| *known == base);
+    let holds = |least: usize| rank.is_some_and(|rank| rank >= least);
     let mut user = shape::user(world, login);
     user["role_name"] = json!(role);
+    user["permissions"] = json!({
+        "pull": holds(1), "triage": holds(2), "push": holds(3), "maintain": holds(4), "admin": holds(5),
+    });
     Reply::ok(json!({"permission": permission, "role_name": role, "user": user}))
 }
 
@@ -57,6 +64,9 @@ fn at(world: &World, ctx: &Ctx) -> Result<(u64, String), Refusal> {
     let id = ctx.repo(world)?;
     let default = world.repo(id)?.default_branch.clone();
     let name = ctx.query.get("ref").unwrap_or(&default);
+    if repo::is_empty(&world.git(id)?) {
+        return Err(Refusal::new(404, "This repository is empty."));
+    }
     let sha = repo::resolve(&world.git(id)?, name)
         .ok_or_else(|| Refusal::new(404, format!("No commit found for the ref {name}")))?;
     Ok((id, sha))
@@ -110,39 +120,10 @@ pub fn contents(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     Reply::ok(Value::Array(entries))
 }
 
-pub fn git_ref(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
-    let id = ctx.repo(world)?;
-    let name = format!("refs/{}", ctx.param("ref"));
-    let git = world.git(id)?;
-    let target = git.find_reference(&name).ok().and_then(|r| r.target()).ok_or_else(Refusal::not_found)?.to_string();
-    let api = format!("{}/repos/{}", world.api(), world.repo(id)?.full_name());
-    Reply::ok(json!({
-        "ref": name,
-        "node_id": format!("REF_{}", hex::encode(&name)),
-        "url": format!("{api}/git/{name}"),
-        "object": {"type": "commit", "sha": target, "url": format!("{api}/git/commits/{target}")},
-    }))
-}
-
-pub fn branch(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
-    let id = ctx.repo(world)?;
-    let name = ctx.param("branch");
-    let sha = repo::branch(&world.git(id)?, name).ok_or_else(|| Refusal::new(404, "Branch not found"))?;
-    let api = format!("{}/repos/{}/branches/{name}", world.api(), world.repo(id)?.full_name());
-    Reply::ok(json!({
-        "name": name,
-        "commit": shape::commit(world, id, &sha)?,
-        "_links": {"self": api, "html": api},
-        "protected": false,
-        "protection": {"enabled": false, "required_status_checks": {"enforcement_level": "off", "contexts": [], "checks": []}},
-        "protection_url": format!("{api}/protection"),
-    }))
-}
-
 pub fn commit(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let id = ctx.repo(world)?;
     let name = ctx.param("ref");
-    let git = world.git(id)?;
+    let (_, git) = super::objects::opened(world, ctx)?;
     let sha = repo::resolve(&git, name).ok_or_else(|| Refusal::new(422, format!("No commit found for SHA: {name}")))?;
     let mut value = shape::commit(world, id, &sha)?;
     let parent = git.find_commit(git2::Oid::from_str(&sha)?)?.parent_ids().next();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ctx, Reply, apps, checks, decode, issues, pulls, repos, reviews};
+use super::{Ctx, Reply, apps, checks, decode, issues, objects, pulls, refs, repos, reviews};
 use crate::demo::refusal::Refusal;
 use crate::demo::state::{Level, World};
 
@@ -37,6 +37,9 @@ const fn route(
 const NONE: &[&str] = &[];
 const PAGE: &[&str] = &["per_page", "page"];
 const LISTED: &[&str] = &["per_page", "page", "sort", "direction", "since"];
+const SINCE: &[&str] = &["per_page", "page", "since"];
+const INSTALLATIONS: &[&str] = &["per_page", "page", "since", "outdated"];
+const ISSUES: &[&str] = &["per_page", "page", "state", "labels", "sort", "direction", "since", "creator"];
 const PULLS: &[&str] = &["per_page", "page", "state", "head", "base", "sort", "direction"];
 const RUNS: &[&str] = &["per_page", "page", "app_id", "check_name", "status", "filter"];
 
@@ -44,6 +47,8 @@ const PULL_READ: Door = Door::Installation(&[("pull_requests", Read)]);
 const PULL_WRITE: Door = Door::Installation(&[("pull_requests", Write)]);
 const TALK_READ: Door = Door::Installation(&[("issues", Read), ("pull_requests", Read)]);
 const TALK_WRITE: Door = Door::Installation(&[("issues", Write), ("pull_requests", Write)]);
+const ISSUE_READ: Door = Door::Installation(&[("issues", Read)]);
+const CODE_WRITE: Door = Door::Installation(&[("contents", Write)]);
 const CODE_READ: Door = Door::Installation(&[("contents", Read)]);
 const CHECK_READ: Door = Door::Installation(&[("checks", Read)]);
 const CHECK_WRITE: Door = Door::Installation(&[("checks", Write)]);
@@ -51,7 +56,7 @@ const META: Door = Door::Installation(&[("metadata", Read)]);
 
 static ROUTES: &[Route] = &[
     route("GET", "/app", NONE, Door::App, apps::app),
-    route("GET", "/app/installations", LISTED, Door::App, apps::installations),
+    route("GET", "/app/installations", INSTALLATIONS, Door::App, apps::installations),
     route("GET", "/app/installations/{id}", NONE, Door::App, apps::installation),
     route("POST", "/app/installations/{id}/access_tokens", NONE, Door::App, apps::access_token),
     route("GET", "/app/hook/config", NONE, Door::App, apps::hook_config),
@@ -66,8 +71,18 @@ static ROUTES: &[Route] = &[
     route("GET", "/repos/{owner}/{repo}", NONE, META, repos::get),
     route("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", NONE, META, repos::permission),
     route("GET", "/repos/{owner}/{repo}/contents/{*path}", &["ref"], CODE_READ, repos::contents),
-    route("GET", "/repos/{owner}/{repo}/git/ref/{*ref}", NONE, CODE_READ, repos::git_ref),
-    route("GET", "/repos/{owner}/{repo}/branches/{*branch}", NONE, CODE_READ, repos::branch),
+    route("GET", "/repos/{owner}/{repo}/git/ref/{*ref}", NONE, CODE_READ, refs::get),
+    route("POST", "/repos/{owner}/{repo}/git/refs", NONE, CODE_WRITE, refs::create),
+    route("PATCH", "/repos/{owner}/{repo}/git/refs/{*ref}", NONE, CODE_WRITE, refs::update),
+    route("DELETE", "/repos/{owner}/{repo}/git/refs/{*ref}", NONE, CODE_WRITE, refs::delete),
+    route("POST", "/repos/{owner}/{repo}/git/blobs", NONE, CODE_WRITE, objects::create_blob),
+    route("GET", "/repos/{owner}/{repo}/git/blobs/{sha}", NONE, CODE_READ, objects::blob),
+    route("POST", "/repos/{owner}/{repo}/git/trees", NONE, CODE_WRITE, objects::create_tree),
+    route("GET", "/repos/{owner}/{repo}/git/trees/{sha}", NONE, CODE_READ, objects::tree),
+    route("POST", "/repos/{owner}/{repo}/git/commits", NONE, CODE_WRITE, objects::create_commit),
+    route("GET", "/repos/{owner}/{repo}/git/commits/{sha}", NONE, CODE_READ, objects::commit),
+    route("GET", "/repos/{owner}/{repo}/branches/{*branch}", NONE, CODE_READ, refs::branch),
+    route("GET", "/repos/{owner}/{repo}/rules/branches/{*branch}", PAGE, META, refs::rules),
     route("GET", "/repos/{owner}/{repo}/compare/{*basehead}", PAGE, CODE_READ, repos::compare),
     route("GET", "/repos/{owner}/{repo}/pulls", PULLS, PULL_READ, pulls::list),
     route("POST", "/repos/{owner}/{repo}/pulls", NONE, PULL_WRITE, pulls::create),
@@ -87,12 +102,17 @@ static ROUTES: &[Route] = &[
     route("GET", "/repos/{owner}/{repo}/pulls/{n}/comments", LISTED, PULL_READ, reviews::comments),
     route("POST", "/repos/{owner}/{repo}/pulls/{n}/comments", NONE, PULL_WRITE, reviews::create_comment),
     route("POST", "/repos/{owner}/{repo}/pulls/{n}/comments/{id}/replies", NONE, PULL_WRITE, reviews::reply),
+    route("GET", "/repos/{owner}/{repo}/issues", ISSUES, ISSUE_READ, issues::list),
+    route("GET", "/repos/{owner}/{repo}/labels", PAGE, TALK_READ, issues::repo_labels),
+    route("POST", "/repos/{owner}/{repo}/labels", NONE, TALK_WRITE, issues::create_label),
+    route("GET", "/repos/{owner}/{repo}/labels/{name}", NONE, TALK_READ, issues::repo_label),
     route("GET", "/repos/{owner}/{repo}/issues/comments/{id}", NONE, TALK_READ, issues::comment),
     route("PATCH", "/repos/{owner}/{repo}/issues/comments/{id}", NONE, TALK_WRITE, issues::edit_comment),
     route("DELETE", "/repos/{owner}/{repo}/issues/comments/{id}", NONE, TALK_WRITE, issues::delete_comment),
     route("POST", "/repos/{owner}/{repo}/issues/comments/{id}/reactions", NONE, TALK_WRITE, issues::react_to_comment),
     route("GET", "/repos/{owner}/{repo}/issues/{n}", NONE, TALK_READ, issues::get),
-    route("GET", "/repos/{owner}/{repo}/issues/{n}/comments", LISTED, TALK_READ, issues::comments),
+    route("GET", "/repos/{owner}/{repo}/issues/{n}/events", PAGE, TALK_READ, issues::events),
+    route("GET", "/repos/{owner}/{repo}/issues/{n}/comments", SINCE, TALK_READ, issues::comments),
     route("POST", "/repos/{owner}/{repo}/issues/{n}/comments", NONE, TALK_WRITE, issues::create_comment),
     route("POST", "/repos/{owner}/{repo}/issues/{n}/reactions", NONE, TALK_WRITE, issues::react),
     route("GET", "/repos/{owner}/{repo}/issues/{n}/labels", PAGE, TALK_READ, issues::labels),

@@ -1,10 +1,14 @@
 //! What the box remembers as GitHub's JSON, with every field a client may rely on.
 
+mod git;
+mod issue;
 mod pull;
 
 use serde_json::{Value, json};
 
-pub use pull::{issue, issue_comment, label, pull, pull_minimal, review, review_comment};
+pub use git::{account, commit, git_commit, tree};
+pub use issue::{issue, issue_comment, issue_event, label};
+pub use pull::{pull, pull_minimal, review, review_comment};
 
 use super::refusal::Refusal;
 use super::repo as git_repo;
@@ -63,10 +67,7 @@ pub fn association(repo: &Repo, login: &str) -> &'static str {
     if repo.owner == login {
         return "OWNER";
     }
-    match repo.collaborators.get(login).map(String::as_str) {
-        Some("write" | "maintain" | "admin") => "COLLABORATOR",
-        _ => "NONE",
-    }
+    if repo.writes(login) { "COLLABORATOR" } else { "NONE" }
 }
 
 const REPOSITORY_LINKS: [(&str, &str); 36] = [
@@ -132,7 +133,7 @@ pub fn repository(world: &World, repo: &Repo) -> Value {
         "svn_url": html,
         "mirror_url": null,
         "homepage": null,
-        "language": null,
+        "language": repo.language,
         "default_branch": repo.default_branch,
         "visibility": if repo.private { "private" } else { "public" },
         "created_at": time(repo.created_at),
@@ -141,15 +142,22 @@ pub fn repository(world: &World, repo: &Repo) -> Value {
         "size": 1,
         "forks": forks,
         "forks_count": forks,
-        "stargazers_count": 0,
-        "watchers": 0,
-        "watchers_count": 0,
+        "stargazers_count": repo.stars,
+        "watchers": repo.stars,
+        "watchers_count": repo.stars,
         "open_issues": open,
         "open_issues_count": open,
-        "license": null,
+        "archived": repo.archived,
+        "license": repo.license.as_ref().map(|id| json!({
+            "key": id.to_lowercase(),
+            "name": id,
+            "spdx_id": id,
+            "url": format!("{}/licenses/{}", world.api(), id.to_lowercase()),
+            "node_id": format!("LIC_{}", id.to_lowercase()),
+        })),
         "topics": [],
     });
-    for key in ["archived", "disabled", "is_template", "web_commit_signoff_required", "has_projects", "has_wiki"] {
+    for key in ["disabled", "is_template", "web_commit_signoff_required", "has_projects", "has_wiki"] {
         value[key] = json!(false);
     }
     for key in ["has_pages", "has_discussions"] {
@@ -162,6 +170,17 @@ pub fn repository(world: &World, repo: &Repo) -> Value {
         value[key] = json!(format!("{api}{path}"));
     }
     value
+}
+
+/// As installation events list it.
+pub fn short_repository(repo: &Repo) -> Value {
+    json!({
+        "id": repo.id,
+        "node_id": node("R", repo.id),
+        "name": repo.name,
+        "full_name": repo.full_name(),
+        "private": repo.private,
+    })
 }
 
 pub fn full_repository(world: &World, repo: &Repo) -> Value {
@@ -222,8 +241,8 @@ pub fn installation(world: &World) -> Value {
         "single_file_name": null,
         "has_multiple_single_files": false,
         "single_file_paths": [],
-        "suspended_by": null,
-        "suspended_at": if world.suspended { json!(time(world.now())) } else { Value::Null },
+        "suspended_by": world.suspended_at.map(|_| account.clone()),
+        "suspended_at": world.suspended_at.map(time),
     })
 }
 
@@ -343,52 +362,6 @@ pub fn delivery(world: &World, one: &Delivery, full: bool) -> Value {
         value["response"] = json!({"headers": one.response_headers, "payload": one.response_body});
     }
     value
-}
-
-pub fn commit(world: &World, repo: u64, sha: &str) -> Result<Value, Refusal> {
-    let git = world.git(repo)?;
-    let found = git2::Oid::from_str(sha).and_then(|oid| git.find_commit(oid)).map_err(|_| Refusal::not_found())?;
-    let api = format!("{}/repos/{}", world.api(), world.repo(repo)?.full_name());
-    let html = format!("{}/{}/commit", world.web, world.repo(repo)?.full_name());
-    let who = |s: &git2::Signature<'_>| {
-        json!({
-            "name": s.name().unwrap_or_default(),
-            "email": s.email().unwrap_or_default(),
-            "date": time(s.when().seconds() * 1000),
-        })
-    };
-    let account = |s: &git2::Signature<'_>| match s.name() {
-        Ok(name) if world.users.contains_key(name) => user(world, name),
-        _ => json!({}),
-    };
-    let parents: Vec<Value> = found
-        .parent_ids()
-        .map(|id| json!({"sha": id.to_string(), "url": format!("{api}/commits/{id}"), "html_url": format!("{html}/{id}")}))
-        .collect();
-    Ok(json!({
-        "sha": sha,
-        "node_id": format!("C_kwDO{sha}"),
-        "url": format!("{api}/commits/{sha}"),
-        "html_url": format!("{html}/{sha}"),
-        "comments_url": format!("{api}/commits/{sha}/comments"),
-        "commit": {
-            "id": sha,
-            "tree_id": found.tree_id().to_string(),
-            "timestamp": time(found.time().seconds() * 1000),
-            "url": format!("{api}/git/commits/{sha}"),
-            "author": who(&found.author()),
-            "committer": who(&found.committer()),
-            "message": found.message().unwrap_or_default(),
-            "tree": {"sha": found.tree_id().to_string(), "url": format!("{api}/git/trees/{}", found.tree_id())},
-            "comment_count": 0,
-            "verification": {
-                "verified": false, "reason": "unsigned", "signature": null, "payload": null, "verified_at": null,
-            },
-        },
-        "author": account(&found.author()),
-        "committer": account(&found.committer()),
-        "parents": parents,
-    }))
 }
 
 pub fn file(world: &World, repo: &Repo, sha: &str, one: &super::diff::FileChange) -> Value {

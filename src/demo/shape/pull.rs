@@ -1,7 +1,8 @@
-//! Pull requests, reviews, comments and issues as GitHub's JSON.
+//! Pull requests, reviews and review comments as GitHub's JSON.
 
 use serde_json::{Value, json};
 
+use super::issue::{labels, reactions};
 use super::{association, node, repository, size, time, user};
 use crate::demo::refusal::Refusal;
 use crate::demo::state::{Pull, Repo, World};
@@ -38,7 +39,7 @@ pub fn pull(world: &World, repo: u64, number: u64, full: bool) -> Result<Value, 
         "statuses_url": format!("{api}/statuses/{}", p.head_sha),
         "number": number,
         "state": p.state,
-        "locked": false,
+        "locked": p.locked,
         "active_lock_reason": null,
         "title": p.title,
         "user": user(world, &p.author),
@@ -48,7 +49,7 @@ pub fn pull(world: &World, repo: u64, number: u64, full: bool) -> Result<Value, 
         "created_at": time(p.created_at),
         "updated_at": time(p.updated_at),
         "closed_at": p.closed_at.map(time),
-        "merged_at": null,
+        "merged_at": p.merged_by.as_ref().and(p.closed_at).map(time),
         "merge_commit_sha": p.merge_sha,
         "assignee": null,
         "assignees": [],
@@ -99,75 +100,6 @@ pub fn pull_minimal(world: &World, repo: &Repo, p: &Pull) -> Value {
         "head": {"ref": p.head_ref, "sha": p.head_sha, "repo": short},
         "base": {"ref": p.base_ref, "sha": p.base_sha, "repo": short},
     })
-}
-
-pub fn label(world: &World, repo: u64, name: &str) -> Result<Value, Refusal> {
-    let r = world.repo(repo)?;
-    let id = name.bytes().fold(repo, |sum, byte| sum.wrapping_mul(31) % 1_000_000_007 + u64::from(byte));
-    Ok(json!({
-        "id": id,
-        "node_id": node("LA", id),
-        "url": format!("{}/repos/{}/labels/{name}", world.api(), r.full_name()),
-        "name": name,
-        "color": "ededed",
-        "default": false,
-        "description": null,
-    }))
-}
-
-fn labels(world: &World, repo: &Repo, names: &[String]) -> Vec<Value> {
-    names.iter().filter_map(|name| label(world, repo.id, name).ok()).collect()
-}
-
-pub fn issue(world: &World, repo: u64, number: u64) -> Result<Value, Refusal> {
-    let r = world.repo(repo)?;
-    let i = world.issue(repo, number)?;
-    let api = format!("{}/repos/{}", world.api(), r.full_name());
-    let url = format!("{api}/issues/{number}");
-    let is_pull = r.pulls.contains_key(&number);
-    let word = if is_pull { "pull" } else { "issues" };
-    let html = format!("{}/{}/{word}/{number}", world.web, r.full_name());
-    let mut value = json!({
-        "url": url,
-        "repository_url": api,
-        "labels_url": format!("{url}/labels{{/name}}"),
-        "comments_url": format!("{url}/comments"),
-        "events_url": format!("{url}/events"),
-        "timeline_url": format!("{url}/timeline"),
-        "html_url": html,
-        "id": i.id,
-        "node_id": node(if is_pull { "PR" } else { "I" }, i.id),
-        "number": number,
-        "title": i.title,
-        "user": user(world, &i.author),
-        "labels": labels(world, r, &i.labels),
-        "state": i.state,
-        "state_reason": null,
-        "locked": false,
-        "active_lock_reason": null,
-        "assignee": null,
-        "assignees": [],
-        "milestone": null,
-        "comments": r.comments.values().filter(|c| c.number == number).count(),
-        "created_at": time(i.created_at),
-        "updated_at": time(i.updated_at),
-        "closed_at": i.closed_at.map(time),
-        "closed_by": null,
-        "author_association": association(r, &i.author),
-        "body": i.body,
-        "performed_via_github_app": null,
-    });
-    if let Some(p) = r.pulls.get(&number) {
-        value["draft"] = json!(p.draft);
-        value["pull_request"] = json!({
-            "url": format!("{api}/pulls/{number}"),
-            "html_url": html,
-            "diff_url": format!("{html}.diff"),
-            "patch_url": format!("{html}.patch"),
-            "merged_at": null,
-        });
-    }
-    Ok(value)
 }
 
 /// Webhooks write the state in lower case, REST in upper case.
@@ -231,37 +163,4 @@ pub fn review_comment(world: &World, repo: u64, id: u64) -> Result<Value, Refusa
         value["in_reply_to_id"] = json!(to);
     }
     Ok(value)
-}
-
-pub fn issue_comment(world: &World, repo: u64, id: u64) -> Result<Value, Refusal> {
-    let r = world.repo(repo)?;
-    let one = r.comments.get(&id).ok_or_else(Refusal::not_found)?;
-    let api = format!("{}/repos/{}", world.api(), r.full_name());
-    let url = format!("{api}/issues/comments/{id}");
-    let word = if r.pulls.contains_key(&one.number) { "pull" } else { "issues" };
-    let by_app = one.author == world.bot();
-    Ok(json!({
-        "id": id,
-        "node_id": node("IC", id),
-        "url": url,
-        "html_url": format!("{}/{}/{word}/{}#issuecomment-{id}", world.web, r.full_name(), one.number),
-        "issue_url": format!("{api}/issues/{}", one.number),
-        "body": one.body,
-        "user": user(world, &one.author),
-        "created_at": time(one.created_at),
-        "updated_at": time(one.updated_at),
-        "author_association": association(r, &one.author),
-        "performed_via_github_app": if by_app { super::app(world, world.app_id) } else { Value::Null },
-        "reactions": reactions(&url, r, &format!("comment/{id}")),
-    }))
-}
-
-fn reactions(url: &str, repo: &Repo, subject: &str) -> Value {
-    let mut value = json!({"url": format!("{url}/reactions")});
-    let here: Vec<_> = repo.reactions.iter().filter(|r| r.subject == subject).collect();
-    value["total_count"] = json!(here.len());
-    for content in ["+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes"] {
-        value[content] = json!(here.iter().filter(|r| r.content == content).count());
-    }
-    value
 }

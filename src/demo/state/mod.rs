@@ -2,26 +2,33 @@
 
 mod anchors;
 mod checks;
+mod comments;
+mod events;
+mod issues;
+mod links;
 mod model;
 mod pulls;
+mod rules;
 mod talk;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 pub use checks::CheckChange;
+pub use issues::NewLabel;
 pub use model::*;
 pub use pulls::{NewPull, Parent};
+pub use rules::{Decline, RefChange, workflow_refusal};
 pub use talk::{NewComment, NewReview, check_length};
 
 use super::fault::Fault;
 use super::manifest::AppManifest;
 use super::refusal::Refusal;
 use super::webhook::Outgoing;
-use super::{repo, shape};
+use super::repo;
 use crate::domain::clock::{Clock, Millis};
 
 pub struct World {
@@ -36,8 +43,15 @@ pub struct World {
     pub installation_id: u64,
     /// The account the App is installed on: the App sees that account's repositories and no others.
     pub account: String,
-    pub suspended: bool,
+    pub suspended_at: Option<Millis>,
     pub uninstalled: bool,
+    /// Repositories of the account that were taken out of the installation.
+    pub removed: BTreeSet<u64>,
+    /// Former `owner/name` in lower case, and the repository it led to.
+    pub moved: BTreeMap<String, u64>,
+    /// Commits that carry a signature GitHub made.
+    pub signed: BTreeSet<String>,
+    pub pushes: Vec<Push>,
     pub users: BTreeMap<String, User>,
     pub repos: BTreeMap<u64, Repo>,
     pub tokens: HashMap<String, Token>,
@@ -82,8 +96,12 @@ impl World {
             app_slug: slug,
             installation_id: 0,
             account: start.account.clone(),
-            suspended: false,
+            suspended_at: None,
             uninstalled: false,
+            removed: BTreeSet::new(),
+            moved: BTreeMap::new(),
+            signed: BTreeSet::new(),
+            pushes: Vec::new(),
             users: BTreeMap::new(),
             repos: BTreeMap::new(),
             tokens: HashMap::new(),
@@ -134,6 +152,13 @@ impl World {
         format!("{}[bot]", self.app_slug)
     }
 
+    /// The address under which GitHub knows an account's commits.
+    pub fn noreply(&self, login: &str) -> String {
+        let id = self.users.get(login).map_or(0, |user| user.id);
+        let host = self.web.trim_start_matches("http://").split(':').next().unwrap_or_default();
+        format!("{id}+{login}@users.noreply.{host}")
+    }
+
     pub fn api(&self) -> String {
         format!("{}/api/v3", self.web)
     }
@@ -147,30 +172,26 @@ impl World {
         }
     }
 
-    pub fn create_repo(&mut self, owner: &str, name: &str, files: &repo::Files) -> Result<u64, Refusal> {
+    /// Without `files` the repository is empty: it has no branch and no commit.
+    pub fn create_repo(&mut self, owner: &str, name: &str, files: Option<&repo::Files>) -> Result<u64, Refusal> {
         self.add_user(owner, "User");
         if self.find_repo(owner, name).is_some() {
             return Err(Refusal::invalid("Repository", "name", "custom", "name already exists on this account"));
         }
         let id = self.new_repo(owner, name, None);
         let git = repo::init(&self.git_dir(id)?, "main")?;
-        let sha = repo::commit(&git, None, owner, "first commit", files, self.now())?;
-        repo::set_ref(&git, "refs/heads/main", &sha)?;
+        if let Some(files) = files {
+            let sha = repo::commit(&git, None, owner, "first commit", files, self.now())?;
+            repo::set_ref(&git, "refs/heads/main", &sha)?;
+        }
         if self.covers(id) {
-            let r = self.repo(id)?;
-            let short = json!({"id": r.id, "node_id": shape::node("R", r.id), "name": r.name, "full_name": r.full_name(), "private": r.private});
-            let extra = json!({
-                "repository_selection": "selected",
-                "repositories_added": [short],
-                "repositories_removed": [],
-                "requester": null,
-            });
-            self.emit_installation("installation_repositories", "added", owner, extra);
+            self.repositories_event(id, "added", owner)?;
         }
         Ok(id)
     }
 
     pub(super) fn new_repo(&mut self, owner: &str, name: &str, parent: Option<u64>) -> u64 {
+        let labels = self.default_labels();
         let (id, now) = (self.id(), self.now());
         let collaborators = BTreeMap::from([(owner.to_owned(), "admin".to_owned())]);
         let new = Repo {
@@ -181,6 +202,17 @@ impl World {
             default_branch: "main".to_owned(),
             parent,
             collaborators,
+            custom_roles: BTreeMap::new(),
+            language: None,
+            stars: 0,
+            license: None,
+            archived: false,
+            drafts: true,
+            force_pushes: false,
+            protected: Vec::new(),
+            signatures: Vec::new(),
+            labels,
+            events: Vec::new(),
             created_at: now,
             pushed_at: now,
             last_number: 0,
@@ -201,6 +233,27 @@ impl World {
     pub fn find_repo(&self, owner: &str, name: &str) -> Option<u64> {
         let same = |r: &&Repo| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name);
         self.repos.values().find(same).map(|r| r.id)
+    }
+
+    /// Where a former name leads.
+    pub fn moved_to(&self, owner: &str, name: &str) -> Option<u64> {
+        self.moved.get(&format!("{owner}/{name}").to_lowercase()).copied().filter(|id| self.repos.contains_key(id))
+    }
+
+    pub fn rename_repo(&mut self, repo: u64, name: &str, by: &str) -> Result<(), Refusal> {
+        let (owner, former) = (self.repo(repo)?.owner.clone(), self.repo(repo)?.name.clone());
+        if self.find_repo(&owner, name).is_some() {
+            return Err(Refusal::invalid("Repository", "name", "custom", "name already exists on this account"));
+        }
+        let from = self.git_dir(repo)?;
+        self.repo_mut(repo)?.name = name.to_owned();
+        std::fs::rename(from, self.git_dir(repo)?)
+            .map_err(|e| Refusal::new(500, format!("the repository could not be renamed: {e}")))?;
+        self.moved.insert(format!("{owner}/{former}").to_lowercase(), repo);
+        self.moved.remove(&format!("{owner}/{name}").to_lowercase());
+        let changes = json!({"changes": {"repository": {"name": {"from": former}}}});
+        self.emit("repository", Some("renamed"), repo, by, changes);
+        Ok(())
     }
 
     /// `owner/name` as people say it.
@@ -249,7 +302,9 @@ impl World {
 
     /// Whether the App is installed where this repository lives.
     pub fn covers(&self, id: u64) -> bool {
-        !self.uninstalled && self.repos.get(&id).is_some_and(|r| r.owner.eq_ignore_ascii_case(&self.account))
+        !self.uninstalled
+            && !self.removed.contains(&id)
+            && self.repos.get(&id).is_some_and(|r| r.owner.eq_ignore_ascii_case(&self.account))
     }
 
     /// What the App may do at most, `metadata: read` always among it.
@@ -257,61 +312,6 @@ impl World {
         let mut permissions = self.manifest.default_permissions.clone();
         permissions.entry("metadata".to_owned()).or_insert(Level::Read);
         permissions
-    }
-
-    /// Queues a repository event when the App is installed there and subscribed.
-    pub fn emit(&mut self, event: &str, action: Option<&str>, repo: u64, sender: &str, extra: Value) {
-        if !self.covers(repo) || self.suspended || !self.manifest.default_events.iter().any(|e| e == event) {
-            return;
-        }
-        self.emit_always(event, action, Some(repo), sender, extra);
-    }
-
-    /// Events about the installation itself, which every App gets.
-    pub fn emit_installation(&mut self, event: &str, action: &str, sender: &str, mut extra: Value) {
-        extra["installation"] = shape::installation(self);
-        self.emit_always(event, Some(action), None, sender, extra);
-    }
-
-    pub fn emit_always(&mut self, event: &str, action: Option<&str>, repo: Option<u64>, sender: &str, extra: Value) {
-        if self.webhook_url.is_none() {
-            return;
-        }
-        self.add_user(sender, "User");
-        let mut payload = json!({});
-        if let Some(action) = action {
-            payload["action"] = json!(action);
-        }
-        if let Value::Object(fields) = extra {
-            for (key, value) in fields {
-                payload[key] = value;
-            }
-        }
-        if let Some(repo) = repo.and_then(|id| self.repos.get(&id)) {
-            payload["repository"] = shape::repository(self, repo);
-            payload["installation"] =
-                json!({"id": self.installation_id, "node_id": shape::node("MDIz", self.installation_id)});
-        }
-        payload["sender"] = shape::user(self, sender);
-        let outgoing = Outgoing {
-            guid: uuid::Uuid::new_v4().to_string(),
-            event: event.to_owned(),
-            action: action.map(str::to_owned),
-            redelivery: false,
-            installation_id: Some(self.installation_id),
-            repository_id: repo,
-            body: payload.to_string(),
-        };
-        self.post(outgoing);
-    }
-
-    /// Hands a delivery to the sender task; after the box stopped nobody is there to take it.
-    pub fn post(&self, outgoing: Outgoing) {
-        self.pending.send_modify(|pending| *pending += 1);
-        if self.outbox.send(outgoing).is_err() {
-            self.pending.send_modify(|pending| *pending -= 1);
-            tracing::debug!("the box has stopped: a webhook stays unsent");
-        }
     }
 
     /// `refs/heads/…` moved in a repository: pull requests follow, and the push itself is told.
@@ -336,25 +336,38 @@ impl World {
             "pusher": {"name": sender, "email": null},
         });
         self.emit("push", None, repo, sender, extra);
-        if let Some(after) = after {
-            self.suite_for_push(repo, &after, branch, before, sender)?;
-            self.follow(repo, branch, sender)?;
+        match after {
+            Some(after) => {
+                self.suite_for_push(repo, &after, branch, before, sender)?;
+                self.follow(repo, branch, sender)
+            }
+            None => self.orphan(repo, branch, sender),
+        }
+    }
+
+    /// Without its head branch a pull request is closed.
+    fn orphan(&mut self, repo: u64, branch: &str, sender: &str) -> Result<(), Refusal> {
+        for (base, number) in self.pulls_from(repo, branch) {
+            self.set_pull_state(base, number, "closed", sender)?;
         }
         Ok(())
     }
 
     /// Moves the pull requests whose head is this branch.
     fn follow(&mut self, repo: u64, branch: &str, sender: &str) -> Result<(), Refusal> {
-        let moved: Vec<(u64, u64)> = self
-            .repos
+        for (base, number) in self.pulls_from(repo, branch) {
+            self.synchronize(base, number, sender)?;
+        }
+        Ok(())
+    }
+
+    /// Open pull requests, of any repository, that come from this branch.
+    fn pulls_from(&self, repo: u64, branch: &str) -> Vec<(u64, u64)> {
+        self.repos
             .values()
             .flat_map(|r| r.pulls.values().map(move |p| (r.id, p)))
             .filter(|(_, p)| p.state == "open" && p.head_repo == Some(repo) && p.head_ref == branch)
             .map(|(id, p)| (id, p.number))
-            .collect();
-        for (base, number) in moved {
-            self.synchronize(base, number, sender)?;
-        }
-        Ok(())
+            .collect()
     }
 }

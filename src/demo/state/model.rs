@@ -37,8 +37,25 @@ pub struct Repo {
     pub default_branch: String,
     /// The repository this one was forked from.
     pub parent: Option<u64>,
-    /// Login to role name (`read`, `triage`, `write`, `maintain`, `admin`).
+    /// Login to role name (`read`, `triage`, `write`, `maintain`, `admin`, or one of `custom_roles`).
     pub collaborators: BTreeMap<String, String>,
+    /// Custom role to the role it was made from.
+    pub custom_roles: BTreeMap<String, String>,
+    pub language: Option<String>,
+    pub stars: u64,
+    /// SPDX id.
+    pub license: Option<String>,
+    pub archived: bool,
+    /// Whether draft pull requests are offered here: not every plan has them.
+    pub drafts: bool,
+    /// Whether the App may rewrite branches; off until somebody allows it.
+    pub force_pushes: bool,
+    /// Patterns of branches that nobody may push to.
+    pub protected: Vec<String>,
+    /// Patterns of branches that take signed commits only.
+    pub signatures: Vec<String>,
+    pub labels: Vec<Label>,
+    pub events: Vec<IssueEvent>,
     pub created_at: Millis,
     pub pushed_at: Millis,
     pub last_number: u64,
@@ -59,6 +76,49 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// What a role amounts to among the five that every repository has.
+    pub fn base_role(&self, login: &str) -> Option<&str> {
+        let role = self.collaborators.get(login)?;
+        Some(self.custom_roles.get(role).unwrap_or(role).as_str())
+    }
+
+    pub fn writes(&self, login: &str) -> bool {
+        matches!(self.base_role(login), Some("write" | "maintain" | "admin"))
+    }
+
+    /// Labels are told apart without regard to case.
+    pub fn label(&self, name: &str) -> Option<&Label> {
+        self.labels.iter().find(|label| label.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// A label that the repository offers.
+#[derive(Debug, Clone, Serialize)]
+pub struct Label {
+    pub id: u64,
+    pub name: String,
+    /// Six hexadecimal digits.
+    pub color: String,
+    pub description: Option<String>,
+    /// Whether every new repository has it.
+    pub default: bool,
+}
+
+/// One line of an issue's history.
+#[derive(Debug, Clone, Serialize)]
+pub struct IssueEvent {
+    pub id: u64,
+    pub number: u64,
+    pub actor: String,
+    /// `labeled`, `unlabeled`, `closed`, `reopened`, `locked`, `unlocked`, `merged`, `renamed`.
+    pub event: String,
+    pub label: Option<String>,
+    /// The commit that closed it or was merged.
+    pub commit_id: Option<String>,
+    pub created_at: Millis,
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct Issue {
     pub id: u64,
@@ -68,10 +128,14 @@ pub struct Issue {
     pub author: String,
     /// `open` or `closed`.
     pub state: String,
+    /// `completed`, `not_planned` or `reopened`, once it was closed.
+    pub state_reason: Option<String>,
+    pub locked: bool,
     pub labels: Vec<String>,
     pub created_at: Millis,
     pub updated_at: Millis,
     pub closed_at: Option<Millis>,
+    pub closed_by: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -259,6 +323,35 @@ pub struct Call {
     pub at: Millis,
     /// The scripted fault that hit this call.
     pub fault: Option<String>,
+}
+
+/// One branch or tag that somebody moved over git, or tried to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Push {
+    pub repo: String,
+    /// `refs/heads/…`.
+    pub reference: String,
+    pub by: String,
+    /// What it should become; absent for a deletion.
+    pub after: Option<String>,
+    /// Why it was declined, when it was.
+    pub refused: Option<String>,
+}
+
+/// A commit of a branch, as a test looks at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Commit {
+    pub sha: String,
+    pub message: String,
+    pub author_name: String,
+    pub author_email: String,
+    pub committer_name: String,
+    pub committer_email: String,
+    /// Whether GitHub would show it as verified.
+    pub verified: bool,
+    pub parents: Vec<String>,
+    /// Paths that differ from its first parent, sorted.
+    pub files: Vec<String>,
 }
 
 /// A text the App wrote, whatever carries it.

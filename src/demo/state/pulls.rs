@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Issue, Pull, World};
+use super::{Pull, World};
 use crate::demo::refusal::Refusal;
 use crate::demo::{repo, shape};
 
@@ -16,34 +16,6 @@ pub struct NewPull {
 }
 
 impl World {
-    pub fn open_issue(&mut self, repo: u64, author: &str, title: &str, body: &str) -> Result<u64, Refusal> {
-        let issue = self.new_issue(repo, author, title, Some(body.to_owned()))?;
-        let number = issue.number;
-        self.repo_mut(repo)?.issues.insert(number, issue);
-        let extra = json!({"issue": shape::issue(self, repo, number)?});
-        self.emit("issues", Some("opened"), repo, author, extra);
-        Ok(number)
-    }
-
-    fn new_issue(&mut self, repo: u64, author: &str, title: &str, body: Option<String>) -> Result<Issue, Refusal> {
-        self.add_user(author, "User");
-        let (id, now) = (self.id(), self.now());
-        let r = self.repo_mut(repo)?;
-        r.last_number += 1;
-        Ok(Issue {
-            id,
-            number: r.last_number,
-            title: title.to_owned(),
-            body,
-            author: author.to_owned(),
-            state: "open".to_owned(),
-            labels: Vec::new(),
-            created_at: now,
-            updated_at: now,
-            closed_at: None,
-        })
-    }
-
     pub fn open_pull(&mut self, base: u64, author: &str, new: NewPull) -> Result<u64, Refusal> {
         let wrong = |field: &str, message: &str| Err(Refusal::invalid("PullRequest", field, "invalid", message));
         let git = self.git(base)?;
@@ -51,6 +23,12 @@ impl World {
         let head_git = self.git(new.head_repo)?;
         let Some(head_sha) = repo::branch(&head_git, &new.head_ref) else { return wrong("head", "head is invalid") };
         let head_owner = self.repo(new.head_repo)?.owner.clone();
+        if new.draft && !self.repo(base)?.drafts {
+            let message = "Draft pull requests are not supported in this repository.";
+            let mut refusal = Refusal::invalid("PullRequest", "draft", "custom", message);
+            message.clone_into(&mut refusal.message);
+            return Err(refusal);
+        }
         let twin = self.repo(base)?.pulls.values().any(|p| {
             p.state == "open"
                 && p.head_repo == Some(new.head_repo)
@@ -141,11 +119,49 @@ impl World {
         if pull.state == state {
             return Ok(());
         }
+        if pull.merged_by.is_some() {
+            let message = "Pull requests that were merged cannot be reopened";
+            return Err(Refusal::invalid("PullRequest", "state", "invalid", message));
+        }
         state.clone_into(&mut pull.issue.state);
         pull.issue.closed_at = (state == "closed").then_some(now);
+        pull.issue.closed_by = (state == "closed").then(|| sender.to_owned());
         pull.issue.updated_at = now;
         let action = if state == "closed" { "closed" } else { "reopened" };
+        self.add_user(sender, "User");
+        self.issue_event(repo, number, action, sender, None, None)?;
         self.pull_event(repo, number, action, sender, json!({}))
+    }
+
+    /// A merge commit on the base, by a person; what the pull request closes is closed.
+    pub fn merge_pull(&mut self, repo: u64, number: u64, by: &str) -> Result<String, Refusal> {
+        let pull = self.pull(repo, number)?.clone();
+        if pull.state != "open" || pull.draft || pull.merge_sha.is_none() {
+            return Err(Refusal::new(405, "Pull Request is not mergeable"));
+        }
+        self.add_user(by, "User");
+        let (git, now) = (self.git(repo)?, self.now());
+        let before = repo::branch(&git, &pull.base_ref).ok_or_else(Refusal::not_found)?;
+        let merged = repo::test_merge(&git, &before, &pull.head_sha, now)?;
+        let sha = merged.ok_or_else(|| Refusal::new(405, "Pull Request is not mergeable"))?;
+        repo::set_ref(&git, &format!("refs/heads/{}", pull.base_ref), &sha)?;
+        let done = self.pull_mut(repo, number)?;
+        done.merged_by = Some(by.to_owned());
+        done.merge_sha = Some(sha.clone());
+        "closed".clone_into(&mut done.issue.state);
+        done.issue.closed_at = Some(now);
+        done.issue.closed_by = Some(by.to_owned());
+        done.issue.updated_at = now;
+        self.issue_event(repo, number, "merged", by, None, Some(sha.clone()))?;
+        self.issue_event(repo, number, "closed", by, None, None)?;
+        self.pull_event(repo, number, "closed", by, json!({}))?;
+        for (other, issue) in self.issues_closed_by(repo, number)? {
+            if !self.repo(other)?.pulls.contains_key(&issue) && self.issue(other, issue)?.state == "open" {
+                self.close_issue(other, issue, by, "completed", Some(sha.clone()))?;
+            }
+        }
+        self.pushed(repo, &pull.base_ref, Some(&before), by)?;
+        Ok(sha)
     }
 
     pub fn set_draft(&mut self, repo: u64, number: u64, draft: bool, sender: &str) -> Result<(), Refusal> {
@@ -188,30 +204,6 @@ impl World {
         }
         pull.issue.updated_at = now;
         self.pull_event(repo, number, "edited", sender, json!({"changes": changes}))
-    }
-
-    pub fn add_labels(
-        &mut self,
-        repo: u64,
-        number: u64,
-        labels: &[String],
-        sender: &str,
-    ) -> Result<Vec<String>, Refusal> {
-        for label in labels {
-            let issue = self.issue_mut(repo, number)?;
-            if issue.labels.contains(label) {
-                continue;
-            }
-            issue.labels.push(label.clone());
-            let label = shape::label(self, repo, label)?;
-            if self.repo(repo)?.pulls.contains_key(&number) {
-                self.pull_event(repo, number, "labeled", sender, json!({"label": label}))?;
-            } else {
-                let extra = json!({"issue": shape::issue(self, repo, number)?, "label": label});
-                self.emit("issues", Some("labeled"), repo, sender, extra);
-            }
-        }
-        Ok(self.issue(repo, number)?.labels.clone())
     }
 
     /// Commits on a branch and tells everyone whom it concerns.

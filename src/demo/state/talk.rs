@@ -1,9 +1,9 @@
-//! Reviews, review comments, threads, issue comments and reactions.
+//! Reviews, review comments and threads.
 
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{IssueComment, Reaction, Review, ReviewComment, Thread, World};
+use super::{Review, ReviewComment, Thread, World};
 use crate::demo::refusal::Refusal;
 use crate::demo::{diff, repo, shape};
 
@@ -286,67 +286,6 @@ impl World {
         let action = if resolved { "resolved" } else { "unresolved" };
         self.emit("pull_request_review_thread", Some(action), repo, by, extra);
         Ok(())
-    }
-
-    pub fn comment(&mut self, repo: u64, number: u64, author: &str, body: &str) -> Result<u64, Refusal> {
-        check_length("IssueComment", body)?;
-        if body.trim().is_empty() {
-            return Err(Refusal::invalid("IssueComment", "body", "missing_field", "body can't be blank"));
-        }
-        self.issue(repo, number)?;
-        self.add_user(author, "User");
-        let (id, now) = (self.id(), self.now());
-        let comment = IssueComment {
-            id,
-            number,
-            author: author.to_owned(),
-            body: body.to_owned(),
-            created_at: now,
-            updated_at: now,
-            read: author != self.bot(),
-            minimized: None,
-        };
-        self.repo_mut(repo)?.comments.insert(id, comment);
-        self.comment_event(repo, id, "created", author)?;
-        Ok(id)
-    }
-
-    pub fn edit_comment(&mut self, repo: u64, id: u64, author: &str, body: &str) -> Result<(), Refusal> {
-        check_length("IssueComment", body)?;
-        let now = self.now();
-        let found = self.repo_mut(repo)?.comments.get_mut(&id).ok_or_else(Refusal::not_found)?;
-        if found.author != author {
-            return Err(Refusal::forbidden());
-        }
-        body.clone_into(&mut found.body);
-        found.updated_at = now;
-        found.read = false;
-        self.comment_event(repo, id, "edited", author)
-    }
-
-    fn comment_event(&mut self, repo: u64, id: u64, action: &str, sender: &str) -> Result<(), Refusal> {
-        let number = self.repo(repo)?.comments.get(&id).ok_or_else(Refusal::not_found)?.number;
-        let extra = json!({
-            "issue": shape::issue(self, repo, number)?,
-            "comment": shape::issue_comment(self, repo, id)?,
-        });
-        self.emit("issue_comment", Some(action), repo, sender, extra);
-        Ok(())
-    }
-
-    pub fn react(&mut self, repo: u64, subject: &str, author: &str, content: &str) -> Result<(u64, bool), Refusal> {
-        if !["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"].contains(&content) {
-            return Err(Refusal::invalid("Reaction", "content", "invalid", "content is not a reaction"));
-        }
-        let (id, created_at) = (self.id(), self.now());
-        let same = |r: &&Reaction| r.subject == subject && r.author == author && r.content == content;
-        let reactions = &mut self.repo_mut(repo)?.reactions;
-        if let Some(known) = reactions.iter().find(same) {
-            return Ok((known.id, false));
-        }
-        let (subject, author, content) = (subject.to_owned(), author.to_owned(), content.to_owned());
-        reactions.push(Reaction { id, subject, author, content, created_at });
-        Ok((id, true))
     }
 
     /// Applies every open suggestion of a pull request in one commit, as "Commit suggestions" does.
