@@ -284,3 +284,24 @@ async fn a_workflow_file_cannot_be_written_whatever_asks_for_it() {
     assert!(written.await.is_err());
     assert_eq!(world.repo.branch_head("ci").await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn a_pull_request_that_would_close_an_issue_is_linked_until_it_is_closed() {
+    let world = boxed().await;
+    let issue = world.people.open_issue("mona", REPO, "One", "").await.unwrap();
+    assert!(world.repo.linked_pulls(IssueNumber(issue)).await.unwrap().is_empty());
+    let change = Change::new().write("a.py", "x = 1\n");
+    let pull = world.people.open_pull(REPO, OpenPull::new("ada", "work", "Work", change)).await.unwrap();
+    world.people.edit_pull("ada", REPO, pull, "Work", &format!("Closes #{issue}")).await.unwrap();
+    let linked = world.repo.linked_pulls(IssueNumber(issue)).await.unwrap();
+    assert_eq!(linked.len(), 1);
+    assert_eq!(
+        (linked[0].number.0, linked[0].repository, linked[0].head_ref.as_str()),
+        (pull, world.repo.id(), "work")
+    );
+    assert_eq!((linked[0].author_login.as_str(), linked[0].author_bot), ("ada", false));
+    world.people.close_pull("ada", REPO, pull).await.unwrap();
+    assert!(world.repo.linked_pulls(IssueNumber(issue)).await.unwrap().is_empty());
+    world.end();
+    assert!(matches!(world.repo.linked_pulls(IssueNumber(999)).await, Err(Error::NotFound { .. })));
+}
