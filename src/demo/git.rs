@@ -122,9 +122,7 @@ pub async fn serve(
         Some(FaultKind::Html) => return plain(502, "<!DOCTYPE html><html><body><h1>Unicorn!</h1></body></html>"),
         Some(FaultKind::RateLimit { .. }) => return plain(403, "API rate limit exceeded for installation."),
         Some(FaultKind::Redirect(to)) => return redirect(307, to),
-        Some(
-            FaultKind::Truncate | FaultKind::Withhold | FaultKind::RejectAfterEffect { .. } | FaultKind::Slow(_),
-        )
+        Some(FaultKind::Truncate | FaultKind::Withhold | FaultKind::RejectAfterEffect { .. } | FaultKind::Slow(_))
         | None => {}
     }
     let answer = act(shared, method, path, query, headers, body).await;
@@ -137,9 +135,7 @@ pub async fn serve(
             let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
             return Response::from_parts(parts, Body::from(whole.slice(..whole.len() / 2)));
         }
-        Some(
-            FaultKind::Status { .. } | FaultKind::Html | FaultKind::RateLimit { .. } | FaultKind::Redirect(_),
-        )
+        Some(FaultKind::Status { .. } | FaultKind::Html | FaultKind::RateLimit { .. } | FaultKind::Redirect(_))
         | None => {}
     }
     answer

@@ -1,10 +1,15 @@
 //! What tests and the story look at.
 
+use std::collections::BTreeMap;
+
+use git2::{Oid, Repository};
 use serde_json::Value;
 
 use super::GitHubBox;
+use super::repo as git;
 use super::state::{
-    Call, CheckRun, Delivery, Issue, IssueComment, Posted, Pull, Reaction, Repo, Review, ReviewComment, Thread, World,
+    Call, CheckRun, Commit, Delivery, Issue, IssueComment, IssueEvent, Posted, Pull, Push, Reaction, Repo, Review,
+    ReviewComment, Thread, World,
 };
 
 impl GitHubBox {
@@ -79,6 +84,78 @@ impl GitHubBox {
         self.of(repo, |r| r.reactions.clone()).unwrap_or_default()
     }
 
+    /// Reactions to an issue or pull request.
+    pub fn reactions_on_issue(&self, repo: &str, number: u64) -> Vec<Reaction> {
+        self.reactions_to(repo, &format!("issue/{number}"))
+    }
+
+    /// Reactions to a comment of an issue or pull request.
+    pub fn reactions_on_comment(&self, repo: &str, comment: u64) -> Vec<Reaction> {
+        self.reactions_to(repo, &format!("comment/{comment}"))
+    }
+
+    fn reactions_to(&self, repo: &str, subject: &str) -> Vec<Reaction> {
+        let mut found = self.reactions(repo);
+        found.retain(|reaction| reaction.subject == subject);
+        found
+    }
+
+    /// The labels of an issue or pull request.
+    pub fn labels(&self, repo: &str, number: u64) -> Vec<String> {
+        self.issue(repo, number).map(|issue| issue.labels).unwrap_or_default()
+    }
+
+    /// The history of an issue or pull request.
+    pub fn issue_events(&self, repo: &str, number: u64) -> Vec<IssueEvent> {
+        self.of(repo, |r| r.events.iter().filter(|e| e.number == number).cloned().collect()).unwrap_or_default()
+    }
+
+    /// Branches and their tips.
+    pub fn branches(&self, repo: &str) -> BTreeMap<String, String> {
+        self.in_git(repo, |_, git| git::branches(git).ok()).unwrap_or_default()
+    }
+
+    /// The commits of a branch, the newest first; of an unknown branch none.
+    pub fn commits(&self, repo: &str, branch: &str) -> Vec<Commit> {
+        let all = |world: &World, git: &Repository| {
+            let tip = git::branch(git, branch)?;
+            let mut walk = git.revwalk().ok()?;
+            walk.set_sorting(git2::Sort::TOPOLOGICAL).ok()?;
+            walk.push(Oid::from_str(&tip).ok()?).ok()?;
+            walk.map(|oid| commit(world, git, oid.ok()?)).collect::<Option<Vec<_>>>()
+        };
+        self.in_git(repo, all).unwrap_or_default()
+    }
+
+    /// A file at a branch, tag or commit, as text; bytes that are no UTF-8 are replaced.
+    pub fn file(&self, repo: &str, at: &str, path: &str) -> Option<String> {
+        self.file_bytes(repo, at, path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    pub fn file_bytes(&self, repo: &str, at: &str, path: &str) -> Option<Vec<u8>> {
+        self.in_git(repo, |_, git| git::read_file(git, &git::resolve(git, at)?, path).ok())
+    }
+
+    /// Every file of a branch, tag or commit with its mode (`0o100644` and so on).
+    pub fn files(&self, repo: &str, at: &str) -> BTreeMap<String, i32> {
+        let all = |_: &World, git: &Repository| {
+            let tree = git.find_commit(Oid::from_str(&git::resolve(git, at)?).ok()?).ok()?.tree().ok()?;
+            git::files(&tree).ok()
+        };
+        self.in_git(repo, all).unwrap_or_default()
+    }
+
+    fn in_git<T>(&self, repo: &str, look: impl FnOnce(&World, &Repository) -> Option<T>) -> Option<T> {
+        let world = self.shared.world();
+        let git = world.git(world.repo_named(repo).ok()?).ok()?;
+        look(&world, &git)
+    }
+
+    /// Every ref that somebody moved over git, or tried to.
+    pub fn pushes(&self) -> Vec<Push> {
+        self.shared.world().pushes.clone()
+    }
+
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.shared.world().deliveries.clone()
     }
@@ -129,6 +206,23 @@ pub(super) fn state(world: &World) -> Value {
         "deliveries": world.deliveries,
         "calls": world.calls,
         "unread": posted(world, false),
+    })
+}
+
+fn commit(world: &World, git: &Repository, oid: Oid) -> Option<Commit> {
+    let found = git.find_commit(oid).ok()?;
+    let (author, committer) = (found.author(), found.committer());
+    let text = |text: Result<&str, _>| text.map(str::to_owned).map_err(|_: git2::Error| ()).unwrap_or_default();
+    Some(Commit {
+        sha: oid.to_string(),
+        message: text(found.message()),
+        author_name: text(author.name()),
+        author_email: text(author.email()),
+        committer_name: text(committer.name()),
+        committer_email: text(committer.email()),
+        verified: world.signed.contains(&oid.to_string()),
+        parents: found.parent_ids().map(|id| id.to_string()).collect(),
+        files: git::changed_paths(git, &found).ok()?,
     })
 }
 

@@ -187,6 +187,30 @@ pub fn test_merge(git: &Repository, base: &str, head: &str, at: i64) -> Result<O
     Ok(Some(git.commit(None, &who, &who, &message, &tree, &[&base, &head])?.to_string()))
 }
 
+/// Every file below a tree with its mode.
+pub fn files(tree: &git2::Tree<'_>) -> Result<BTreeMap<String, i32>, git2::Error> {
+    let mut found = BTreeMap::new();
+    tree.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+        if entry.kind() != Some(ObjectType::Tree) {
+            found.insert(format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes())), entry.filemode());
+        }
+        git2::TreeWalkResult::Ok
+    })?;
+    Ok(found)
+}
+
+/// Paths that differ from the first parent, sorted.
+pub fn changed_paths(git: &Repository, commit: &git2::Commit<'_>) -> Result<Vec<String>, git2::Error> {
+    let parent = commit.parents().next().map(|parent| parent.tree()).transpose()?;
+    let diff = git.diff_tree_to_tree(parent.as_ref(), Some(&commit.tree()?), None)?;
+    let path = |delta: git2::DiffDelta<'_>| {
+        delta.new_file().path().or_else(|| delta.old_file().path()).map(|path| path.to_string_lossy().into_owned())
+    };
+    let mut paths: Vec<String> = diff.deltas().filter_map(path).collect();
+    paths.sort();
+    Ok(paths)
+}
+
 pub fn read_file(git: &Repository, sha: &str, path: &str) -> Result<Vec<u8>, git2::Error> {
     let tree = git.find_commit(Oid::from_str(sha)?)?.tree()?;
     let entry = tree.get_path(Path::new(path))?;

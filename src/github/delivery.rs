@@ -55,7 +55,7 @@ struct DeliveryWire {
     guid: String,
     event: String,
     action: Option<String>,
-    delivered_at: DateTime<Utc>,
+    delivered_at: Option<DateTime<Utc>>,
     status_code: Option<i64>,
     #[serde(default)]
     redelivery: bool,
@@ -77,7 +77,7 @@ struct RequestWire {
 }
 
 impl DeliveryWire {
-    /// `None` for a GUID that we would not have accepted either.
+    /// `None` for a GUID that we would not have accepted either, and for what GitHub holds back and has not sent yet.
     fn info(self) -> Option<DeliveryInfo> {
         let status_code = self.status_code.and_then(|code| u16::try_from(code).ok()).unwrap_or(0);
         Some(DeliveryInfo {
@@ -85,7 +85,7 @@ impl DeliveryWire {
             guid: DeliveryId::parse(&self.guid)?,
             event: self.event,
             action: self.action,
-            delivered_at: self.delivered_at.timestamp_millis(),
+            delivered_at: self.delivered_at?.timestamp_millis(),
             status_code,
             ok: (200..300).contains(&status_code),
             redelivery: self.redelivery,

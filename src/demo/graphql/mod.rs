@@ -16,7 +16,7 @@ use super::shape;
 use super::state::{Level, Token, World};
 use mutation::mutate;
 use project::{leaf, list, project};
-use value::{author, thread_value};
+use value::{issue_value, pull_value, repository_value, thread_value};
 
 /// Something under `errors`, with GitHub's `type`.
 struct Problem {
@@ -110,7 +110,8 @@ fn query(world: &World, token: &Token, field: &Field) -> Outcome<Value> {
         "repository" => {
             arguments(field, &["owner", "name"])?;
             let (owner, name) = (text(field, "owner")?, text(field, "name")?);
-            let found = world.find_repo(&owner, &name).filter(|id| reaches(world, token, *id));
+            let known = world.find_repo(&owner, &name).or_else(|| world.moved_to(&owner, &name));
+            let found = known.filter(|id| reaches(world, token, *id));
             let Some(repo) = found else {
                 return problem(
                     "NOT_FOUND",
@@ -132,63 +133,77 @@ fn query(world: &World, token: &Token, field: &Field) -> Outcome<Value> {
 }
 
 fn repository(world: &World, token: &Token, repo: u64, field: &Field) -> Outcome<Value> {
-    let r = world.repo(repo)?;
     let mut out = json!({});
     for inner in &field.fields {
-        if inner.name != "pullRequest" {
-            let value = json!({
-                "__typename": "Repository",
-                "id": shape::node("R", repo),
-                "databaseId": repo,
-                "name": r.name,
-                "nameWithOwner": r.full_name(),
-            });
-            out[inner.key()] = leaf(&value, inner)?;
-            continue;
-        }
-        arguments(inner, &["number"])?;
-        let Some(number) = inner.arguments.get("number").and_then(Value::as_u64) else {
-            return malformed("Field 'pullRequest' is missing required arguments: number");
+        out[inner.key()] = match inner.name.as_str() {
+            "pullRequest" => {
+                let number = numbered(inner)?;
+                permitted(token, "pull_requests")?;
+                if world.pull(repo, number).is_err() {
+                    return problem(
+                        "NOT_FOUND",
+                        format!("Could not resolve to a PullRequest with the number of {number}."),
+                    );
+                }
+                project(&pull_value(world, repo, number)?, inner)?
+            }
+            "issue" => issue(world, token, repo, inner)?,
+            _ => leaf(&repository_value(world, repo)?, inner)?,
         };
-        if !allows(&token.permissions, "pull_requests", Level::Read) {
-            return problem("FORBIDDEN", "Resource not accessible by integration");
-        }
-        let Ok(pull) = world.pull(repo, number) else {
-            return problem("NOT_FOUND", format!("Could not resolve to a PullRequest with the number of {number}."));
-        };
-        let threads = r.threads.values().filter(|t| t.pull == number).map(|t| thread_value(world, repo, t.id));
-        let reviews = r.reviews.values().filter(|x| x.pull == number).map(|x| {
-            json!({
-                "__typename": "PullRequestReview",
-                "id": shape::node("PRR", x.id),
-                "databaseId": x.id,
-                "author": author(world, &x.author),
-                "body": x.body,
-                "state": x.state,
-                "isMinimized": x.minimized.is_some(),
-                "submittedAt": shape::time(x.submitted_at),
-            })
-        });
-        let value = json!({
-            "__typename": "PullRequest",
-            "id": shape::node("PR", pull.id),
-            "databaseId": pull.id,
-            "number": number,
-            "title": pull.title,
-            "body": pull.body.clone().unwrap_or_default(),
-            "state": pull.state.to_uppercase(),
-            "isDraft": pull.draft,
-            "headRefOid": pull.head_sha,
-            "headRefName": pull.head_ref,
-            "baseRefOid": pull.base_sha,
-            "baseRefName": pull.base_ref,
-            "author": author(world, &pull.author),
-            "reviews": list(reviews.collect()),
-            "reviewThreads": list(threads.collect::<Outcome<Vec<_>>>()?),
-        });
-        out[inner.key()] = project(&value, inner)?;
     }
     Ok(out)
+}
+
+fn issue(world: &World, token: &Token, repo: u64, field: &Field) -> Outcome<Value> {
+    let number = numbered(field)?;
+    permitted(token, "issues")?;
+    let Some(issue) = world.repo(repo)?.issues.get(&number) else {
+        return problem("NOT_FOUND", format!("Could not resolve to an Issue with the number of {number}."));
+    };
+    let mut out = json!({});
+    for inner in &field.fields {
+        if inner.name != "closedByPullRequestsReferences" {
+            out[inner.key()] = leaf(&issue_value(world, repo, issue), inner)?;
+            continue;
+        }
+        permitted(token, "pull_requests")?;
+        let mut inner = inner.clone();
+        let closed = match inner.arguments.remove("includeClosedPrs") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(closed)) => closed,
+            Some(other) => {
+                return malformed(format!(
+                    "Argument 'includeClosedPrs' on Field '{}' has an invalid value ({other}). Expected type 'Boolean'.",
+                    inner.name
+                ));
+            }
+        };
+        // What the token does not reach does not exist for it.
+        let seen = world.pulls_closing(repo, number).into_iter().filter(|(other, _)| reaches(world, token, *other));
+        let mut pulls = Vec::new();
+        for (other, pull) in seen {
+            if closed || world.pull(other, pull)?.state == "open" {
+                pulls.push(pull_value(world, other, pull)?);
+            }
+        }
+        out[inner.key()] = project(&list(pulls), &inner)?;
+    }
+    Ok(out)
+}
+
+fn numbered(field: &Field) -> Outcome<u64> {
+    arguments(field, &["number"])?;
+    match field.arguments.get("number").and_then(Value::as_u64) {
+        Some(number) => Ok(number),
+        None => malformed(format!("Field '{}' is missing required arguments: number", field.name)),
+    }
+}
+
+fn permitted(token: &Token, permission: &str) -> Outcome<()> {
+    if allows(&token.permissions, permission, Level::Read) {
+        return Ok(());
+    }
+    problem("FORBIDDEN", "Resource not accessible by integration")
 }
 
 fn arguments(field: &Field, known: &[&str]) -> Outcome<()> {

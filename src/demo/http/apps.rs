@@ -134,8 +134,7 @@ pub fn deliveries(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
             && status.is_none_or(|status| (status == "success") == (200..400).contains(&d.status_code))
     };
     let size = ctx.per_page()?;
-    let mut found: Vec<_> =
-        world.deliveries.iter().rev().filter(fits).take(size + 1).collect();
+    let mut found: Vec<_> = world.deliveries.iter().rev().filter(fits).take(size + 1).collect();
     let next = if found.len() > size { found.pop().map(|d| d.id) } else { None };
     let body: Vec<Value> = found.into_iter().map(|d| shape::delivery(world, d, false)).collect();
     let headers = next

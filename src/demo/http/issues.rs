@@ -52,7 +52,8 @@ pub fn list(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let sort = ctx.choice("sort", &["created", "updated", "comments"])?;
     let direction = ctx.choice("direction", &["desc", "asc"])?;
     let since = ctx.since()?;
-    let labels: Vec<&str> = ctx.query.get("labels").into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
+    let labels: Vec<&str> =
+        ctx.query.get("labels").into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
     let all = r.issues.values().chain(r.pulls.values().map(|pull| &pull.issue));
     let mut found: Vec<&Issue> = all
         .filter(|i| state == "all" || i.state == state)
@@ -105,8 +106,7 @@ pub fn create_label(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
 pub fn comments(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let (repo, number) = numbered(world, ctx, Level::Read)?;
     let since = ctx.since()?;
-    let here =
-        world.repo(repo)?.comments.values().filter(|c| c.number == number && c.updated_at / 1000 >= since);
+    let here = world.repo(repo)?.comments.values().filter(|c| c.number == number && c.updated_at / 1000 >= since);
     let all = here.map(|c| shape::issue_comment(world, repo, c.id)).collect::<Result<Vec<Value>, _>>()?;
     ctx.page(world, all)
 }

@@ -426,13 +426,7 @@ impl Shared {
 }
 
 /// Sends whoever asks by a former name on to `/repositories/{id}/…`, as GitHub does after a rename.
-fn moved(
-    world: &World,
-    actor: &Actor,
-    method: &str,
-    path: &str,
-    query: &BTreeMap<String, String>,
-) -> Option<Reply> {
+fn moved(world: &World, actor: &Actor, method: &str, path: &str, query: &BTreeMap<String, String>) -> Option<Reply> {
     let mut parts = path.strip_prefix("/repos/")?.splitn(3, '/');
     let (owner, name, rest) = (decode(parts.next()?), decode(parts.next()?), parts.next());
     if world.find_repo(&owner, &name).is_some() {

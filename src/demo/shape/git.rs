@@ -7,7 +7,7 @@ use crate::demo::refusal::Refusal;
 use crate::demo::state::World;
 
 /// Who wrote a commit: GitHub goes by the address, never by the name.
-pub fn account(world: &World, signature: &git2::Signature<'_>) -> Option<String> {
+fn account(world: &World, signature: &git2::Signature<'_>) -> Option<String> {
     let email = signature.email().ok()?;
     let (local, domain) = email.split_once('@')?;
     if !domain.starts_with("users.noreply.") {

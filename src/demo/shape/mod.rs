@@ -6,7 +6,7 @@ mod pull;
 
 use serde_json::{Value, json};
 
-pub use git::{account, commit, git_commit, tree};
+pub use git::{commit, git_commit, tree};
 pub use issue::{issue, issue_comment, issue_event, label};
 pub use pull::{pull, pull_minimal, review, review_comment};
 

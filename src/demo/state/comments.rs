@@ -28,6 +28,14 @@ impl World {
         Ok(id)
     }
 
+    /// A locked conversation is closed to those who may not write to the repository.
+    pub fn may_speak(&self, repo: u64, number: u64, author: &str) -> Result<(), Refusal> {
+        if self.issue(repo, number)?.locked && !self.repo(repo)?.writes(author) {
+            return Err(Refusal::new(403, "Unable to create comment because issue is locked."));
+        }
+        Ok(())
+    }
+
     /// Its author may, and every person who may write to the repository.
     pub fn edit_comment(&mut self, repo: u64, id: u64, by: &str, body: &str) -> Result<(), Refusal> {
         check_comment(body)?;

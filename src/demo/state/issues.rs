@@ -118,10 +118,7 @@ impl World {
         for label in labels {
             let name = match self.repo(repo)?.label(label) {
                 Some(known) => known.name.clone(),
-                None => self.create_label(
-                    repo,
-                    NewLabel { name: label.clone(), color: None, description: None },
-                )?,
+                None => self.create_label(repo, NewLabel { name: label.clone(), color: None, description: None })?,
             };
             let now = self.now();
             let issue = self.issue_mut(repo, number)?;

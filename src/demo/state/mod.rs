@@ -27,8 +27,8 @@ pub use talk::{NewComment, NewReview, check_length};
 use super::fault::Fault;
 use super::manifest::AppManifest;
 use super::refusal::Refusal;
-use super::webhook::Outgoing;
 use super::repo;
+use super::webhook::Outgoing;
 use crate::domain::clock::{Clock, Millis};
 
 pub struct World {

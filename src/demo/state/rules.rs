@@ -76,10 +76,9 @@ impl Decline {
         match self {
             Self::Workflow(path) => Refusal::new(403, workflow_refusal(path)),
             Self::Protected => Refusal::new(422, "Cannot update this protected branch."),
-            Self::Unsigned(_) => Refusal::new(
-                422,
-                "Repository rule violations found\n\nCommits must have verified signatures.\n\n",
-            ),
+            Self::Unsigned(_) => {
+                Refusal::new(422, "Repository rule violations found\n\nCommits must have verified signatures.\n\n")
+            }
             Self::Rewrite => Refusal::new(422, "Update is not a fast forward"),
         }
     }

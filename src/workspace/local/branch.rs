@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{Config, ErrorClass, ErrorCode, Oid, Repository};
+use git2::{Config, ErrorCode, Oid, Repository};
 
 use super::super::ancestry::commit_tree;
 use super::super::base::Tree;
@@ -14,6 +14,8 @@ use super::super::names::is_branch;
 use super::super::objects::missing;
 use crate::domain::{Identity, Millis, Sha};
 
+const HEADS: &str = "refs/heads/";
+
 /// Commits the tree on top of the commit it was made from, and points a new branch at it. Writes objects and that branch
 /// to the repository: neither work tree nor index nor `HEAD` is touched, and no other ref. Without an author the
 /// repository's own identity is taken. The same arguments give the same commit.
@@ -21,7 +23,7 @@ use crate::domain::{Identity, Millis, Sha};
 /// A tree that was read from a work tree with changes brings them along.
 ///
 /// # Errors
-/// `BranchExists`, `BranchName`; `Refused` names a file whose content was too large to be read; when there is no
+/// `BranchExists` names the branch, or another that stands in its way; `BranchName`; `Refused` names a file whose content was too large to be read; when there is no
 /// identity; when the tree comes from another repository; or git's own.
 pub async fn create_branch(
     path: &Path,
@@ -38,8 +40,8 @@ pub async fn create_branch(
         if !is_branch(&name) {
             return Err(Error::BranchName { branch: name });
         }
-        if theirs.find_reference(&format!("refs/heads/{name}")).is_ok() {
-            return Err(Error::BranchExists { branch: name });
+        if let Some(branch) = in_the_way(&theirs, &name) {
+            return Err(Error::BranchExists { branch });
         }
         let author = author.or_else(|| identity_in(&theirs)).ok_or(Error::Unsupported(
             "there is no name for the commit: set user.name and user.email with `git config`",
@@ -80,14 +82,24 @@ fn copy(ours: &Repository, theirs: &Repository, inner: &Inner, old: Oid) -> Resu
     Ok(())
 }
 
+/// The branch itself, or one that keeps it from being made: of `a` and `a/b` there can be only one.
+fn in_the_way(repository: &Repository, name: &str) -> Option<String> {
+    let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+    let above =
+        ends.map(|end| &name[..end]).find(|above| repository.find_reference(&format!("{HEADS}{above}")).is_ok());
+    if let Some(above) = above {
+        return Some(above.to_owned());
+    }
+    let below = repository.references_glob(&format!("{HEADS}{name}/*")).ok()?.flatten().next()?;
+    Some(below.name().ok()?.strip_prefix(HEADS)?.to_owned())
+}
+
 fn point(repository: &Repository, name: &str, commit: Oid) -> Result<(), Error> {
-    let made = repository.reference(&format!("refs/heads/{name}"), commit, false, "branch: created by octoswarm");
+    let made = repository.reference(&format!("{HEADS}{name}"), commit, false, "branch: created by octoswarm");
     match made {
         Ok(_) => Ok(()),
-        // Made meanwhile; or a branch `a` stands where a folder for `a/b` would be, or the other way round.
-        Err(error) if error.code() == ErrorCode::Exists || error.class() == ErrorClass::Reference => {
-            Err(Error::BranchExists { branch: name.to_owned() })
-        }
+        // Made meanwhile.
+        Err(error) if error.code() == ErrorCode::Exists => Err(Error::BranchExists { branch: name.to_owned() }),
         Err(source) => Err(Error::Git { doing: "making the branch", source }),
     }
 }

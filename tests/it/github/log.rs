@@ -16,10 +16,17 @@ async fn the_delivery_log_is_read_page_by_page_with_the_apps_own_jwt() {
         assert_eq!(seen.path, "/api/v3/app/hook/deliveries");
         let next = format!("<{}?per_page=100&cursor=v1_a%2Bb%3D>; rel=\"next\"", seen.path);
         if seen.query == "per_page=100" {
+            let mut held_back = entry(10, "g-10", json!(0));
+            held_back["delivered_at"] = Value::Null;
             return refuse(
                 200,
                 &[("link", &next)],
-                json!([entry(9, "g-9", json!(202)), entry(8, "not a guid!", json!(200)), entry(7, "g-9", json!(502))]),
+                json!([
+                    held_back,
+                    entry(9, "g-9", json!(202)),
+                    entry(8, "not a guid!", json!(200)),
+                    entry(7, "g-9", json!(502))
+                ]),
             );
         }
         assert_eq!(seen.query, "per_page=100&cursor=v1_a%2Bb%3D");

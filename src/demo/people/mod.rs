@@ -1,5 +1,8 @@
 //! The people of the box: they open pull requests, push, talk, and cause webhooks by it.
 
+mod issues;
+mod owner;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -86,21 +89,6 @@ impl People {
         Ok(act(&mut world, id)?)
     }
 
-    /// Makes `owner/name` with these files on `main`; returns its id.
-    pub async fn create_repo(&self, full_name: &str, files: Change) -> Result<u64, Error> {
-        let (owner, name) = full_name.split_once('/').ok_or_else(Refusal::not_found)?;
-        Ok(self.shared.world().create_repo(owner, name, Some(&files.0))?)
-    }
-
-    /// Gives somebody a role: `read`, `triage`, `write`, `maintain`, `admin`.
-    pub async fn add_collaborator(&self, repo: &str, login: &str, role: &str) -> Result<(), Error> {
-        self.act(repo, |world, id| {
-            world.add_user(login, "User");
-            world.repo_mut(id)?.collaborators.insert(login.to_owned(), role.to_owned());
-            Ok(())
-        })
-    }
-
     /// Commits on a branch, which begins at the default branch when it is new; returns the commit.
     pub async fn push(
         &self,
@@ -124,10 +112,6 @@ impl People {
             let fork = world.fork_for(id, &pull.author)?;
             open(world, id, fork, pull)
         })
-    }
-
-    pub async fn open_issue(&self, author: &str, repo: &str, title: &str, body: &str) -> Result<u64, Error> {
-        self.act(repo, |world, id| world.open_issue(id, author, title, body))
     }
 
     /// Another commit on the head branch of a pull request; returns it.
@@ -169,6 +153,20 @@ impl People {
         self.act(repo, |world, id| world.set_pull_state(id, number, "open", by))
     }
 
+    /// Merges with a merge commit, which is returned; what the pull request closes is closed.
+    pub async fn merge_pull(&self, by: &str, repo: &str, number: u64) -> Result<String, Error> {
+        self.act(repo, |world, id| world.merge_pull(id, number, by))
+    }
+
+    pub async fn delete_branch(&self, by: &str, repo: &str, branch: &str) -> Result<(), Error> {
+        self.act(repo, |world, id| {
+            let git = world.git(id)?;
+            let before = repo::branch(&git, branch).ok_or_else(Refusal::not_found)?;
+            git.find_reference(&format!("refs/heads/{branch}"))?.delete()?;
+            world.pushed(id, branch, Some(&before), by)
+        })
+    }
+
     pub async fn ready_for_review(&self, by: &str, repo: &str, number: u64) -> Result<(), Error> {
         self.act(repo, |world, id| world.set_draft(id, number, false, by))
     }
@@ -183,14 +181,6 @@ impl People {
 
     pub async fn edit_pull(&self, by: &str, repo: &str, number: u64, title: &str, body: &str) -> Result<(), Error> {
         self.act(repo, |world, id| world.edit_pull(id, number, Some(title.to_owned()), Some(body.to_owned()), None, by))
-    }
-
-    pub async fn label(&self, by: &str, repo: &str, number: u64, label: &str) -> Result<(), Error> {
-        self.act(repo, |world, id| world.add_labels(id, number, &[label.to_owned()], by).map(drop))
-    }
-
-    pub async fn comment(&self, author: &str, repo: &str, number: u64, body: &str) -> Result<u64, Error> {
-        self.act(repo, |world, id| world.comment(id, number, author, body))
     }
 
     /// A review comment of a person on one line of the new side; returns its id.
@@ -301,33 +291,6 @@ impl People {
         });
         let account = world.account.clone();
         world.emit_always("ping", None, None, &account, hook);
-    }
-
-    pub async fn suspend(&self, by: &str) {
-        let mut world = self.shared.world();
-        world.suspended_at = Some(world.now());
-        world.emit_installation("installation", "suspend", by, serde_json::json!({}));
-    }
-
-    pub async fn unsuspend(&self, by: &str) {
-        let mut world = self.shared.world();
-        world.suspended_at = None;
-        world.emit_installation("installation", "unsuspend", by, serde_json::json!({}));
-    }
-
-    /// Installs the App, for the first time or again, on the box's account.
-    pub async fn install(&self, by: &str) {
-        let mut world = self.shared.world();
-        world.uninstalled = false;
-        let seen: Vec<_> = world.repos.values().filter(|r| world.covers(r.id)).collect();
-        let short: Vec<_> = seen.into_iter().map(super::shape::short_repository).collect();
-        world.emit_installation("installation", "created", by, serde_json::json!({"repositories": short}));
-    }
-
-    pub async fn uninstall(&self, by: &str) {
-        let mut world = self.shared.world();
-        world.emit_installation("installation", "deleted", by, serde_json::json!({"repositories": []}));
-        world.uninstalled = true;
     }
 }
 
