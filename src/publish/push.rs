@@ -9,7 +9,7 @@ use crate::artifact::PushIntent;
 use crate::domain::{Identity, Sha};
 use crate::github::{self, AppInfo, CommitInfo, Repo, TreeEntry, redact};
 use crate::stdx::text::{truncate_chars, visible_line};
-use crate::store::EffectState;
+use crate::store::{EffectRow, EffectState};
 use crate::workspace::{self, Edit, EntryKind, Mirrors, Remote, Tree};
 
 /// The trailer that tells our commits apart, at the very end of the message.
@@ -48,7 +48,7 @@ struct Push<'a> {
     repo: &'a Repo,
     app: &'a AppInfo,
     intent: &'a PushIntent,
-    /// The commit that we would push; GitHub makes its own.
+    /// The commit that we would push, or that GitHub made for us and we know of.
     ours: Option<Sha>,
 }
 
@@ -90,6 +90,7 @@ impl Publisher {
             CommitMode::Git => Some(new.commit_on(&intent.parent, &message, who, intent.at).await?),
             CommitMode::Api => None,
         };
+        let ours = ours.or_else(|| told(&row));
         let push = Push { repo, app, intent, ours };
         if let Look::Done(pushed) = push.look().await? {
             return self.pushed(&key, pushed).await;
@@ -98,15 +99,15 @@ impl Publisher {
             // It stood there once. Who took it away did not want it; only another job, asked for since, pushes again.
             return Err(Error::Superseded(format!("the commit was taken off the branch `{}`", intent.branch)));
         }
-        let written = match &push.ours {
-            Some(commit) => {
+        let written = match (mode, &push.ours) {
+            (CommitMode::Git, Some(commit)) => {
                 let credential = repo.push_credential().await?;
                 let remote = Remote { repository: repo.id(), url: repo.clone_url(), credential: Some(credential) };
                 self.ledger.sent(&key).await?;
                 let sent = mirrors.push(remote, commit, &intent.branch, intent.expected.as_ref(), cancel).await;
                 sent.map(|()| commit.clone()).map_err(|error| push.git_refusal(error))
             }
-            None => {
+            (CommitMode::Git | CommitMode::Api, _) => {
                 self.ledger.sent(&key).await?;
                 push.by_api(new, edits, &message).await
             }
@@ -238,6 +239,10 @@ impl Push<'_> {
         }
         Ok(commit)
     }
+}
+
+fn told(row: &EffectRow) -> Option<Sha> {
+    row.proof.as_ref()?.get("head")?.as_str().and_then(Sha::parse)
 }
 
 async fn entry(new: &Tree, edit: &Edit) -> Result<TreeEntry, workspace::Error> {

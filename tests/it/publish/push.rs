@@ -316,3 +316,163 @@ async fn a_branch_that_a_person_deleted_is_made_again_only_when_asked_again() {
     assert_eq!(desk.by(&again, &desk.intent(), CommitMode::Git).await.unwrap(), pushed);
     assert_eq!(desk.tip(BRANCH).await.unwrap().0, pushed.head);
 }
+
+// -- when GitHub is difficult -----------------------------------------------
+
+/// Everything that a write may meet, what the queue does then, and whether it may have taken effect.
+fn misfortunes(method: &'static str, path: &'static str) -> Vec<(Fault, Class)> {
+    let once = |kind| Fault::once(method, path, kind);
+    vec![
+        (Fault::status(method, path, 401).times(2), Class::RetryAfter(Duration::from_secs(60))),
+        (Fault::status(method, path, 403), Class::Discard),
+        (Fault::status(method, path, 404), Class::Discard),
+        (Fault::status(method, path, 422), Class::Discard),
+        (Fault::status(method, path, 500), Class::Retry),
+        (once(FaultKind::Html), Class::Retry),
+        (once(FaultKind::Truncate), Class::Retry),
+        (once(FaultKind::RejectAfterEffect { status: 502 }), Class::Retry),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_happens_to_a_push_the_commit_is_there_once_in_the_end() {
+    const PACK: &str = "/git-receive-pack";
+    let once = |kind| Fault::once("POST", PACK, kind);
+    for (fault, class) in [
+        (Fault::status("POST", PACK, 401), Class::Retry),
+        (Fault::status("POST", PACK, 403), Class::Retry),
+        (Fault::status("POST", PACK, 404), Class::Discard),
+        (Fault::status("POST", PACK, 429), Class::Retry),
+        (Fault::status("POST", PACK, 500), Class::Retry),
+        (once(FaultKind::Html), Class::Retry),
+        (once(FaultKind::Truncate), Class::Retry),
+        (once(FaultKind::RejectAfterEffect { status: 502 }), Class::Retry),
+    ] {
+        for fix in [false, true] {
+            let desk = Desk::start().await;
+            let intent = if fix { desk.fix() } else { desk.intent() };
+            desk.world.github.fail_next(fault.clone());
+            let error = desk.push(&intent).await.unwrap_err();
+            assert_eq!(error.class(), class, "{fault:?}: {error}");
+            let pushed = desk.push(&intent).await.unwrap();
+            assert!(!pushed.adopted, "{fault:?}");
+            let (head, _) = desk.tip(&intent.branch).await.unwrap();
+            let commit = desk.world.repo.commit(&head).await.unwrap();
+            assert_eq!((&pushed.head, commit.parents), (&head, vec![intent.parent.clone()]), "{fault:?}");
+            desk.world.github.take_comments();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_push_whose_answer_never_came_is_not_made_again() {
+    let desk = Desk::start().await;
+    desk.world.github.fail_next(Fault::withhold("POST", "/git-receive-pack"));
+    let intent = desk.intent();
+    tokio::select! {
+        done = desk.push(&intent) => panic!("{done:?}"),
+        () = desk.world.github.wait_withheld() => {}
+    }
+    desk.world.github.release_withheld();
+    desk.push(&intent).await.unwrap();
+    let row = desk.row(&desk.key).await;
+    assert_eq!((row.state, row.attempts), (EffectState::Proved, 1));
+}
+
+#[tokio::test]
+async fn github_makes_and_signs_the_same_tree_when_asked_to() {
+    let desk = Desk::start().await;
+    for intent in [desk.intent(), desk.fix()] {
+        let pushed = desk.by(&desk.world.publisher, &intent, CommitMode::Api).await.unwrap();
+        let commit = desk.world.repo.commit(&pushed.head).await.unwrap();
+        assert_eq!((commit.verified, commit.parents), (true, vec![intent.parent.clone()]));
+        assert_eq!(commit.author_login.as_deref(), Some(&*desk.world.app.bot_login));
+        assert!(commit.message.trim_end().ends_with(&format!("\n\nOctoswarm-Task: {}", intent.key)));
+        let before = desk.world.writes();
+        assert_eq!(desk.by(&desk.world.publisher, &intent, CommitMode::Api).await.unwrap(), pushed);
+        let (_dir, other) = another().await;
+        let found = desk.by(&other, &intent, CommitMode::Api).await.unwrap();
+        assert_eq!(found, Pushed { adopted: true, ..pushed });
+        assert_eq!(desk.world.writes(), before);
+    }
+    desk.world.github.take_comments();
+}
+
+#[tokio::test]
+async fn whatever_github_does_to_its_own_commit_there_is_one_in_the_end() {
+    for (path, last) in [("/git/trees", false), ("/git/commits", false), ("/git/refs", true)] {
+        for (fault, class) in misfortunes("POST", path) {
+            let desk = Desk::start().await;
+            let intent = desk.intent();
+            desk.world.github.fail_next(fault.clone());
+            let error = desk.by(&desk.world.publisher, &intent, CommitMode::Api).await;
+            let arrives = matches!(fault.kind, FaultKind::Truncate) && last;
+            if !arrives {
+                let error = error.unwrap_err();
+                assert_eq!(error.class(), class, "{fault:?}: {error}");
+                let failed = desk.row(&desk.key).await.state == EffectState::Failed;
+                assert_eq!(failed, class == Class::Discard, "{fault:?}");
+            }
+            let pushed = desk.by(&desk.world.publisher, &intent, CommitMode::Api).await.unwrap();
+            assert_eq!(desk.tip(BRANCH).await.unwrap().0, pushed.head, "{fault:?}");
+            let commit = desk.world.repo.commit(&pushed.head).await.unwrap();
+            assert_eq!(commit.parents, std::slice::from_ref(&intent.parent), "{fault:?}");
+        }
+    }
+    for (fault, _) in misfortunes("PATCH", "/git/refs") {
+        let desk = Desk::start().await;
+        let fix = desk.fix();
+        desk.world.github.fail_next(fault.clone());
+        let _ = desk.by(&desk.world.publisher, &fix, CommitMode::Api).await;
+        let pushed = desk.by(&desk.world.publisher, &fix, CommitMode::Api).await.unwrap();
+        assert_eq!(desk.world.head(), pushed.head, "{fault:?}");
+        let commit = desk.world.repo.commit(&pushed.head).await.unwrap();
+        assert_eq!(commit.parents, std::slice::from_ref(&fix.parent), "{fault:?}");
+        desk.world.github.take_comments();
+    }
+}
+
+#[tokio::test]
+async fn who_is_faster_than_githubs_own_commit_keeps_the_branch() {
+    let desk = Desk::start().await;
+    let intent = desk.intent();
+    desk.world.github.fail_next(Fault::withhold("POST", "/git/commits"));
+    let raced = async {
+        desk.world.github.wait_withheld().await;
+        let change = Change::new().write("mine.txt", "mine\n");
+        desk.world.people.push("mona", REPO, BRANCH, "My own work", change).await.unwrap();
+        desk.world.github.release_withheld();
+    };
+    let (error, ()) = tokio::join!(desk.by(&desk.world.publisher, &intent, CommitMode::Api), raced);
+    assert!(matches!(error.unwrap_err(), Error::Taken { .. }));
+
+    let desk = Desk::start().await;
+    let fix = desk.fix();
+    desk.world.github.fail_next(Fault::withhold("POST", "/git/commits"));
+    let raced = async {
+        desk.world.github.wait_withheld().await;
+        desk.world.push(4).await;
+        desk.world.github.release_withheld();
+        desk.world.head()
+    };
+    let (error, head) = tokio::join!(desk.by(&desk.world.publisher, &fix, CommitMode::Api), raced);
+    assert!(matches!(error.unwrap_err(), Error::Superseded(_)));
+    assert_eq!(desk.world.head(), head);
+}
+
+#[tokio::test]
+async fn a_workflow_is_refused_with_what_to_do_about_it() {
+    for mode in [CommitMode::Git, CommitMode::Api] {
+        let mut desk = Desk::start().await;
+        let path = ".github/workflows/ci.yml".to_owned();
+        desk.edits.push(Edit::Write { path, text: b"on: push\n".to_vec(), executable: None });
+        let error = desk.by(&desk.world.publisher, &desk.intent(), mode).await.unwrap_err();
+        let Error::Rejected { branch, reason } = &error else { panic!("{error:?}") };
+        assert!(branch == BRANCH && reason.contains("workflow"), "{reason}");
+        assert_eq!(error.class(), Class::Discard);
+        assert!(error.hint().unwrap().contains("by hand"));
+        let row = desk.row(&desk.key).await;
+        assert!(row.state == EffectState::Failed && row.reason.unwrap().contains("workflow"));
+        assert!(desk.tip(BRANCH).await.is_none());
+    }
+}
