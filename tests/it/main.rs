@@ -9,6 +9,7 @@
 
 mod analysis;
 mod cli;
+mod coder;
 mod demo;
 mod faults;
 mod flow;

@@ -227,9 +227,9 @@ fn regex(pattern: &str) -> Regex {
 /// Words that turn a text around: what it talks of is to be taken back, or left as it is.
 static HELD_BACK: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?xi)\b(revert(s|ed|ing)?|undo|undone|roll(ed|ing)?[ ]?back|put\s+(it\s+|them\s+)?back|bring\s+(it\s+|them\s+)?back|false\s+positives?
+        r"(?xi)\b(revert(s|ed|ing)?|undo|undone|roll(ed|ing)?\s?back|put\s+(it\s+|them\s+)?back|bring\s+(it\s+|them\s+)?back|false\s+positives?
         |(do\s+not|don['’]?t|please\s+not|never|no\s+need\s+to|without|nothing\s+to|not\s+to)\s+(actually\s+)?(change|chang(e|ing)|touch|modify|edit|replace|rename|fix|apply|merge)(\s+(anything|any|it|this|them|the\s+code|code|yet|something))?
-        |(nothing|not|n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
+        |(nothing|not|\w+n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
         |just\s+(curious|wondering|asking|want(ed)?\s+to\s+(know|understand|ask))|want(ed)?\s+to\s+understand
         |(only|just)\s+a\s+question|not\s+a\s+bug|works\s+as\s+(intended|designed)|won['’]?t\s+fix|already\s+(fixed|done|solved|merged)|no\s+longer\s+(needed|necessary|an\s+issue)|never\s?mind)\b",
     )
