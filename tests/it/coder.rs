@@ -186,7 +186,9 @@ impl Outcome {
         let said = self.changes.validation.errors.join("\n");
         faults.extend(expected.left.iter().filter(|w| !said.contains(*w)).map(|w| format!("{w:?} is not in {said:?}")));
         for path in self.lines().keys() {
-            let scan = |texts: &BTreeMap<String, String>| texts.get(path).map(|text| engine.scan(path, text)).unwrap_or_default();
+            let scan = |texts: &BTreeMap<String, String>| {
+                texts.get(path).map(|text| engine.scan(path, text)).unwrap_or_default()
+            };
             let (old, new) = (scan(&self.before), scan(&self.after));
             if new.findings.len() > old.findings.len() || new.syntax_errors && !old.syntax_errors {
                 faults.push(format!("{path} is worse than before"));

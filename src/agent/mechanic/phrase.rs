@@ -149,7 +149,7 @@ fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
     if CONDITION.is_match(before) {
         return Some("it is said under a condition");
     }
-    if REPORTED.is_match(before) {
+    if REPORTED.is_match(before) || command && ANNOUNCED.is_match(before) {
         return Some("it reports what somebody else says");
     }
     let clause = CLAUSE.find_iter(before).last().and_then(|m| before.get(m.end()..)).unwrap_or(before);
@@ -302,7 +302,13 @@ static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
 });
 static REPORTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(says?|said|tells?|told|suggests?|suggested|recommends?|complains?|prints?|printed|shows?|showed|asks?|asked|claims?|wants?|wanted|proposes?|tries|log|output|message|error|warning|linter|bot|tool|compiler|ide|instructs?|demands?)\b[^,;]{0,60}(:|to|that|me|us|we)\s*$",
+        r"(?i)\b(says?|said|tells?|told|suggests?|suggested|recommends?|recommended|complains?|prints?|printed|shows?|showed|asks?|asked|claims?|claimed|wants?|wanted|proposes?|proposed|writes|wrote|reads|answers?|answered|replies|replied|outputs?|logs|logged|reports?|reported|instructs?|demands?|tries)\b[^;]*(:|\b(to|that|me|us|we|i)\s+((please|pls|should|must|just|simply|always)\s+)*$)",
+    )
+});
+/// A log, a tool or a message before a colon speaks for itself.
+static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(log|output|message|error|warning|info|debug|hint|note|linter|bot|tool|compiler|ide|assistant|system|user|console|terminal|stderr|stdout)\b[^;]{0,60}:",
     )
 });
 static CLAUSE: LazyLock<Regex> = LazyLock::new(|| regex(r"[,;:()\]–—]\s*| - "));
@@ -384,6 +390,8 @@ mod tests {
             "I tried to replace `aa` with `bb`.",
             "Someone replaced `aa` with `bb`.",
             "The linter says: replace `aa` with `bb`.",
+            "While starting, it prints: please replace `aa` by `bb` in a.txt.",
+            "ERROR: rename `aa` to `bb`",
             "The log told me to replace `aa` with `bb`.",
             "Add a command to replace `aa` with `bb`.",
             "`timeout` should be `30`.",

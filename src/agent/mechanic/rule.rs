@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
+use regex::Regex;
+
 use super::Defect;
 use super::work::{File, Said, Step};
 use crate::analysis::{Engine, Language, Rule, fix};
@@ -17,6 +19,22 @@ use crate::stdx::text::count;
 pub(super) struct Match {
     pub(super) rule: RuleId,
     pub(super) score: f64,
+}
+
+static PRAISE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b((is|are|was|were|be|seems?|looks?) (just |perfectly |totally |absolutely |quite |still |actually |completely )?(fine|ok|okay|safe|correct|right|legit|good|harmless|needed|necessary|required|wanted|intended|useful|helpful|better|faster|allowed|supported)|which works|works (fine|well|great|as expected)|keep\b|kept|faster than|better than|preferred?|trusted|we (need|rely on|depend on|want)|relies on|depends on|one may|you may|you can)\b",
+    )
+});
+static BLAME: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(break(s|ing)?|broken?|fail(s|ed|ing)?|crash(es|ed)?|slow(s|er)?|worse|regression|error|exception|can(no|['’])?t|cannot|unable|does ?n['’]?t|do ?n['’]?t|did ?n['’]?t|not work|no longer|any ?more|wrong(ly)?|problem|overkill|hangs?|deadlocks?|missing|instead of returning)\b",
+    )
+});
+
+#[expect(clippy::expect_used, reason = "literal patterns; the tests of this room compile them")]
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern is valid")
 }
 
 /// Below this, words alone say too little.
@@ -57,7 +75,40 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
     if score < enough || shared < if proof { 2 } else { WORDS } || !rule.has_fix || score < next * MARGIN {
         return Err(unknown());
     }
+    if let Some(sentence) = approval(rule, &text) {
+        let sentence = crate::stdx::text::truncate_chars(sentence.trim(), 120);
+        return Err(format!(
+            "the issue seems to describe `{}`, but \"{sentence}\" may mean that nothing is to be repaired",
+            rule.id
+        ));
+    }
     Ok(Match { rule: rule.id.clone(), score })
+}
+
+/// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
+fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
+    let names = |code: &str| -> BTreeSet<String> {
+        let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
+    };
+    let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| names(&snippet.code)).collect();
+    let fixed: BTreeSet<String> = rule.flag.iter().filter_map(|s| s.fixed.as_deref()).flat_map(names).collect();
+    let brought: BTreeSet<&String> = fixed.difference(&found).collect();
+    text.split_inclusive(['.', '!', '?', '\n', ';']).find(|sentence| {
+        let said = names(sentence);
+        let about_code =
+            said.iter().any(|word| found.contains(word)) || sentence.contains("==") || sentence.contains('`');
+        let about_fix = said.iter().any(|word| brought.contains(word));
+        (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence)
+    })
+}
+
+fn praises(sentence: &str) -> bool {
+    let negated = |before: &str| {
+        let word = before.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
+        matches!(word.as_str(), "not" | "never" | "no" | "cannot") || word.ends_with("n't") || word.ends_with("n’t")
+    };
+    PRAISE.find_iter(sentence).any(|found| !negated(sentence.get(..found.start()).unwrap_or_default()))
 }
 
 /// Every fix of that rule in the files, proved.

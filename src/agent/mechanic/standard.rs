@@ -374,10 +374,7 @@ mod tests {
         check("please add a license file", &["LICENSE"]);
         check("The repository has no LICENSE.", &["LICENSE"]);
         check("Could we have an MIT license for this project?", &["LICENSE"]);
-        check(
-            "add an .editorconfig and a .gitignore",
-            &[".gitignore", ".editorconfig"],
-        );
+        check("add an .editorconfig and a .gitignore", &[".gitignore", ".editorconfig"]);
         check("CONTRIBUTING.md is missing", &["CONTRIBUTING.md"]);
         check("We need a security policy.", &["SECURITY.md"]);
         check("There is no changelog, so nobody knows what is new", &["CHANGELOG.md"]);

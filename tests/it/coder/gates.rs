@@ -61,8 +61,17 @@ async fn protected_paths_are_refused_in_any_spelling_and_so_are_this_repositorys
     bench.settings.protected = vec!["docs/**".into()];
     bench.settings.ignore = vec!["*.txt".into()];
     for path in [
-        ".github/workflows/x.yml", ".GITHUB/workflows/x.yml", ".github/Workflows/x.YML", "CODEOWNERS", "docs/codeowners",
-        ".github/octoswarm.yml", ".gitlab-ci.yml", "Jenkinsfile", "docs/new.md", "DOCS/new.md", "new.txt",
+        ".github/workflows/x.yml",
+        ".GITHUB/workflows/x.yml",
+        ".github/Workflows/x.YML",
+        "CODEOWNERS",
+        "docs/codeowners",
+        ".github/octoswarm.yml",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+        "docs/new.md",
+        "DOCS/new.md",
+        "new.txt",
     ] {
         let why = reasons(&bench, vec![created(path, "x\n")]).await;
         assert!(why.contains("no change may touch") || why.contains("configuration"), "{path}: {why}");
@@ -72,7 +81,18 @@ async fn protected_paths_are_refused_in_any_spelling_and_so_are_this_repositorys
 #[tokio::test]
 async fn a_path_that_leads_elsewhere_is_refused() {
     let bench = bench();
-    for path in ["../x", "/etc/x", "a/../../x", ".git/config", ".GIT/hooks/pre-commit", "git~1/config", "a\\b", "x/.git/y", "a.py/b", "x."] {
+    for path in [
+        "../x",
+        "/etc/x",
+        "a/../../x",
+        ".git/config",
+        ".GIT/hooks/pre-commit",
+        "git~1/config",
+        "a\\b",
+        "x/.git/y",
+        "a.py/b",
+        "x.",
+    ] {
         let why = reasons(&bench, vec![created(path, "x\n")]).await;
         assert!(!why.is_empty(), "{path}");
     }
@@ -91,11 +111,19 @@ async fn links_submodules_folders_and_bytes_are_not_written() {
     bench.write("gen/x.py", OLD);
     bench.write(".gitattributes", "gen/** linguist-generated\n");
     bench.commit();
-    for (path, want) in [("link.py", "link"), ("through/b.md", "link"), ("docs", "folder"), ("image.dat", "binary"), ("latin.txt", "UTF-8")] {
+    for (path, want) in [
+        ("link.py", "link"),
+        ("through/b.md", "link"),
+        ("docs", "folder"),
+        ("image.dat", "binary"),
+        ("latin.txt", "UTF-8"),
+    ] {
         let why = reasons(&bench, vec![modified(path, OLD, "x\n")]).await;
         assert!(why.contains(want), "{path}: {why}");
     }
-    for (path, old, want) in [("vendor/v.py", OLD, "vendored"), ("Cargo.lock", "x\n", "lock file"), ("gen/x.py", OLD, "generated")] {
+    for (path, old, want) in
+        [("vendor/v.py", OLD, "vendored"), ("Cargo.lock", "x\n", "lock file"), ("gen/x.py", OLD, "generated")]
+    {
         let why = reasons(&bench, vec![modified(path, old, "y = 1\n")]).await;
         assert!(why.contains(want), "{path}: {why}");
     }
@@ -125,13 +153,33 @@ async fn a_diff_that_lies_is_refused() {
     for (lie, want) in [
         (change("notes.txt", FileAction::Modified, honest.clone()), "another file"),
         (change("a.py", FileAction::Created, honest.clone()), "something else"),
-        (change("a.py", FileAction::Modified, format!("{honest}{}", patch::diff(None, Some("b"), "", "x\n"))), "not one file's"),
+        (
+            change("a.py", FileAction::Modified, format!("{honest}{}", patch::diff(None, Some("b"), "", "x\n"))),
+            "not one file's",
+        ),
         (change("a.py", FileAction::Modified, String::new()), "not one file's"),
         (modified("a.py", "other\n", "x\n"), "does not apply"),
         (modified("gone.py", OLD, "x\n"), "not there"),
         (created("a.py", "x\n"), "there already"),
-        (change("l", FileAction::Created, "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n".into()), "more than text"),
-        (change("a.py", FileAction::Modified, format!("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n{}", honest.split_once('\n').unwrap().1)), "more than text"),
+        (
+            change(
+                "l",
+                FileAction::Created,
+                "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n".into(),
+            ),
+            "more than text",
+        ),
+        (
+            change(
+                "a.py",
+                FileAction::Modified,
+                format!(
+                    "diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n{}",
+                    honest.split_once('\n').unwrap().1
+                ),
+            ),
+            "more than text",
+        ),
     ] {
         let why = reasons(&bench, vec![lie]).await;
         assert!(why.contains(want), "{want}: {why}");

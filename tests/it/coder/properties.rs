@@ -7,8 +7,17 @@ use super::*;
 /// Lines in which the old name stands whole, or as a part of other words.
 fn line() -> impl Strategy<Value = String> {
     let word = prop_oneof![
-        Just("old_name"), Just("old_name2"), Just("my_old_name"), Just("Old_Name"), Just("older"), Just("plain"),
-        Just("(old_name)"), Just("old_name."), Just("\"old_name\""), Just("ä"), Just("old_nameä"),
+        Just("old_name"),
+        Just("old_name2"),
+        Just("my_old_name"),
+        Just("Old_Name"),
+        Just("older"),
+        Just("plain"),
+        Just("(old_name)"),
+        Just("old_name."),
+        Just("\"old_name\""),
+        Just("ä"),
+        Just("old_nameä"),
     ];
     prop::collection::vec(word, 0..6).prop_map(|words| words.join(" "))
 }
@@ -68,11 +77,19 @@ async fn a_name_in_code_is_renamed_only_where_that_is_safe() {
         ("defined nowhere", vec![("b.py", b)], ask),
         ("no name", vec![("a.py", a)], "Please rename the function `load` to `read path`."),
         ("a keyword", vec![("a.py", a)], "Please rename the function `load` to `class`."),
-        ("used outside the scope", vec![("a.py", a), ("b.py", b)], "Please rename the function `load` to `read_path` in a.py."),
+        (
+            "used outside the scope",
+            vec![("a.py", a), ("b.py", b)],
+            "Please rename the function `load` to `read_path` in a.py.",
+        ),
         ("no such file", vec![("a.py", a)], "Please rename the function `load` to `read_path` in z.py."),
         ("not the case", vec![("a.py", a)], "Please rename the function `Load` to `read_path`."),
         ("not there any more", vec![("a.py", a)], "Please replace `load_all` by `read_path`."),
-        ("brings an unknown name", vec![("a.py", "import json\nx = json\nprint(x)\n")], "Please replace `print` by `log.info`."),
+        (
+            "brings an unknown name",
+            vec![("a.py", "import json\nx = json\nprint(x)\n")],
+            "Please replace `print` by `log.info`.",
+        ),
     ] {
         let outcome = Bench::of(&files).solve("name", ask).await;
         assert!(outcome.is_untouched(), "{why}: {:#?}", outcome.lines());
