@@ -73,7 +73,8 @@ fn verb(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
     if !quoted {
         let bare_names = looks_like_code(from) && looks_like_code(to);
         let kind = KIND.is_match(group("mid"));
-        if !bare_names && !(renames && kind && is_name(from) && is_name(to)) {
+        let named = renames && kind && is_name(from) && is_name(to);
+        if !bare_names && !named {
             return None;
         }
     }
@@ -96,9 +97,11 @@ fn verb(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
 fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: bool, should: bool) -> Option<Phrase> {
     let group = |name: &str| caught.name(name).map(|m| m.as_str()).unwrap_or_default();
     let (from, to) = if turned { (group("to"), group("from")) } else { (group("from"), group("to")) };
-    let (plain_from, plain_to) = (bare(from), bare(to));
-    let close = similar(plain_from, plain_to);
-    if !from.starts_with(CODE_START) && !(about_spelling && close) {
+    // "`a` in `b` should be `c`": the text that `c` is a spelling of is the one that is meant.
+    let from = if similar(bare(from), bare(to)) { from } else { earlier(text, from, bare(to)).unwrap_or(from) };
+    let close = similar(bare(from), bare(to));
+    let misspelled = about_spelling && close;
+    if !from.starts_with(CODE_START) && !misspelled {
         return None;
     }
     let start = caught.get(0).map_or(0, |m| m.start());
@@ -116,6 +119,19 @@ fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: b
         // A value that should be another one is no text to be replaced wherever it stands.
         (_, false) => Some(Phrase::Unclear("one is no spelling of the other, so what has to change is not clear")),
     }
+}
+
+/// The only quoted text before `from` that `to` is a spelling of.
+fn earlier<'t>(text: &'t str, from: &str, to: &str) -> Option<&'t str> {
+    let before = text.get(..text.find(from)?)?;
+    let mut near = before
+        .split(CODE_START)
+        .skip(1)
+        .filter_map(|part| part.split(CODE_END).next())
+        .filter(|term| similar(term, to));
+    let found = near.next().filter(|_| near.next().is_none())?;
+    let at = before.find(found)?;
+    text.get(at - CODE_START.len_utf8()..at + found.len() + CODE_END.len_utf8())
 }
 
 fn replacement(from: &str, to: &str, wish: Wish) -> Phrase {
@@ -376,6 +392,7 @@ mod tests {
         check("There is a typo, it should be `their` instead of `thier`.", Some(("thier", "their")));
         check("`seperate` should be spelled `separate`", Some(("seperate", "separate")));
         check("[docs] `2023` in the footer must be changed to `2024`", Some(("2023", "2024")));
+        check("`x.Lock()` in `set` is a typo and should be `x.Unlock()`", Some(("x.Lock()", "x.Unlock()")));
         check("I'd like to rename `Foo` to `Bar`.", Some(("Foo", "Bar")));
     }
 
