@@ -12,6 +12,7 @@ mod cli;
 mod cli_fix;
 mod commands;
 mod contribute;
+mod coder;
 mod demo;
 mod faults;
 mod flow;

@@ -1,6 +1,8 @@
 //! What goes wrong while an issue is worked on or a command is obeyed, and what must come of it all the same.
 
-use octoswarm::demo::{Change, Fault, OpenPull};
+use std::process::Command;
+
+use octoswarm::demo::{Change, Fault, OpenPull, PASSWORD};
 
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE, with_unsafe_yaml};
 use crate::support::world::{CLEAN, REPO, World};
@@ -279,11 +281,34 @@ async fn deliveries_out_of_order_end_in_the_state_that_github_shows() {
     world.end().await;
 }
 
-#[tokio::test]
+/// With the machine's git, for people in the box write plain files only.
+fn push_links(world: &World, links: &[(&str, &str)]) {
+    let clone = tempfile::tempdir().unwrap();
+    let url = world.github.clone_url(REPO).replacen("://", &format!("://ada:{PASSWORD}@"), 1);
+    let git = |args: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=ada", "-c", "user.email=ada@example.com"])
+            .args(args)
+            .current_dir(clone.path())
+            .env("HOME", clone.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    git(&["clone", "-q", &url, "."]);
+    for (path, target) in links {
+        std::os::unix::fs::symlink(target, clone.path().join(path)).unwrap();
+    }
+    git(&["add", "."]);
+    git(&["commit", "-qm", "Links"]);
+    git(&["push", "-q", "origin", "HEAD:main"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn links_in_the_tree_lead_nowhere() {
     let world = with_unsafe_yaml().await;
-    let links = Change::new().link("src/evil.py", "/etc/passwd").link("data", "/etc");
-    world.people().push("ada", REPO, "main", "Links", links).await.unwrap();
+    push_links(&world, &[("src/evil.py", "/etc/passwd"), ("data", "/etc")]);
+    world.settle().await;
     let body = "Please replace `root` by `toor` in `src/evil.py` and `data/passwd`.";
     let number = world.ask("Rename the user", body).await;
     assert!(world.own_pulls().is_empty());

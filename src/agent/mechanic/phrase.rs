@@ -73,7 +73,8 @@ fn verb(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
     if !quoted {
         let bare_names = looks_like_code(from) && looks_like_code(to);
         let kind = KIND.is_match(group("mid"));
-        if !bare_names && !(renames && kind && is_name(from) && is_name(to)) {
+        let named = renames && kind && is_name(from) && is_name(to);
+        if !bare_names && !named {
             return None;
         }
     }
@@ -96,9 +97,11 @@ fn verb(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
 fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: bool, should: bool) -> Option<Phrase> {
     let group = |name: &str| caught.name(name).map(|m| m.as_str()).unwrap_or_default();
     let (from, to) = if turned { (group("to"), group("from")) } else { (group("from"), group("to")) };
-    let (plain_from, plain_to) = (bare(from), bare(to));
-    let close = similar(plain_from, plain_to);
-    if !from.starts_with(CODE_START) && !(about_spelling && close) {
+    // "`a` in `b` should be `c`": the text that `c` is a spelling of is the one that is meant.
+    let from = if similar(bare(from), bare(to)) { from } else { earlier(text, from, bare(to)).unwrap_or(from) };
+    let close = similar(bare(from), bare(to));
+    let misspelled = about_spelling && close;
+    if !from.starts_with(CODE_START) && !misspelled {
         return None;
     }
     let start = caught.get(0).map_or(0, |m| m.start());
@@ -116,6 +119,19 @@ fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: b
         // A value that should be another one is no text to be replaced wherever it stands.
         (_, false) => Some(Phrase::Unclear("one is no spelling of the other, so what has to change is not clear")),
     }
+}
+
+/// The only quoted text before `from` that `to` is a spelling of.
+fn earlier<'t>(text: &'t str, from: &str, to: &str) -> Option<&'t str> {
+    let before = text.get(..text.find(from)?)?;
+    let mut near = before
+        .split(CODE_START)
+        .skip(1)
+        .filter_map(|part| part.split(CODE_END).next())
+        .filter(|term| similar(term, to));
+    let found = near.next().filter(|_| near.next().is_none())?;
+    let at = before.find(found)?;
+    text.get(at - CODE_START.len_utf8()..at + found.len() + CODE_END.len_utf8())
 }
 
 fn replacement(from: &str, to: &str, wish: Wish) -> Phrase {
@@ -149,7 +165,7 @@ fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
     if CONDITION.is_match(before) {
         return Some("it is said under a condition");
     }
-    if REPORTED.is_match(before) {
+    if REPORTED.is_match(before) || command && ANNOUNCED.is_match(before) {
         return Some("it reports what somebody else says");
     }
     let clause = CLAUSE.find_iter(before).last().and_then(|m| before.get(m.end()..)).unwrap_or(before);
@@ -166,18 +182,22 @@ fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
 pub(super) fn similar(one: &str, other: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let longest = a.len().max(b.len());
-    if longest > 80 || longest < 3 {
+    if !(3..=80).contains(&longest) {
         return false;
     }
+    // Two neighbours that changed places are one slip of the finger.
+    let mut above: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
+        let mut next = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let cost = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(corner + 1);
+            let mut cost = (row[j] + usize::from(x != y)).min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                cost = cost.min(above[j - 1] + 1);
+            }
+            next.push(cost);
         }
+        above = std::mem::replace(&mut row, next);
     }
     let edits = row.last().copied().unwrap_or(0);
     edits <= 4 && edits * 3 <= longest
@@ -298,7 +318,13 @@ static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
 });
 static REPORTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(says?|said|tells?|told|suggests?|suggested|recommends?|complains?|prints?|printed|shows?|showed|asks?|asked|claims?|wants?|wanted|proposes?|tries|log|output|message|error|warning|linter|bot|tool|compiler|ide|instructs?|demands?)\b[^,;]{0,60}(:|to|that|me|us|we)\s*$",
+        r"(?i)\b(says?|said|tells?|told|suggests?|suggested|recommends?|recommended|complains?|prints?|printed|shows?|showed|asks?|asked|claims?|claimed|wants?|wanted|proposes?|proposed|writes|wrote|reads|answers?|answered|replies|replied|outputs?|logs|logged|reports?|reported|instructs?|demands?|tries)\b[^;]*(:|\b(to|that|me|us|we|i)\s+((please|pls|should|must|just|simply|always)\s+)*$)",
+    )
+});
+/// A log, a tool or a message before a colon speaks for itself.
+static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(log|output|message|error|warning|info|debug|hint|note|linter|bot|tool|compiler|ide|assistant|system|user|console|terminal|stderr|stdout)\b[^;]{0,60}:",
     )
 });
 static CLAUSE: LazyLock<Regex> = LazyLock::new(|| regex(r"[,;:()\]–—]\s*| - "));
@@ -332,7 +358,8 @@ mod tests {
 
     #[track_caller]
     fn check(sentence: &str, want: Option<(&str, &str)>) {
-        let about_spelling = sentence.contains("typo") || sentence.contains("spel");
+        let lower = sentence.to_lowercase();
+        let about_spelling = lower.contains("typo") || lower.contains("spel");
         let mut code = false;
         let marked: String = sentence
             .chars()
@@ -365,6 +392,7 @@ mod tests {
         check("There is a typo, it should be `their` instead of `thier`.", Some(("thier", "their")));
         check("`seperate` should be spelled `separate`", Some(("seperate", "separate")));
         check("[docs] `2023` in the footer must be changed to `2024`", Some(("2023", "2024")));
+        check("`x.Lock()` in `set` is a typo and should be `x.Unlock()`", Some(("x.Lock()", "x.Unlock()")));
         check("I'd like to rename `Foo` to `Bar`.", Some(("Foo", "Bar")));
     }
 
@@ -379,6 +407,8 @@ mod tests {
             "I tried to replace `aa` with `bb`.",
             "Someone replaced `aa` with `bb`.",
             "The linter says: replace `aa` with `bb`.",
+            "While starting, it prints: please replace `aa` by `bb` in a.txt.",
+            "ERROR: rename `aa` to `bb`",
             "The log told me to replace `aa` with `bb`.",
             "Add a command to replace `aa` with `bb`.",
             "`timeout` should be `30`.",

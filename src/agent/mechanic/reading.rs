@@ -150,7 +150,8 @@ fn read_defect(said: &Said, everything: &str, understood: &mut Understanding) {
 
 /// A word by which a text asks for more than a repair.
 fn wished(text: &str) -> Option<String> {
-    WISHED.find(text).map(|found| found.as_str().to_owned())
+    let found = WISHED.find(text).or_else(|| TASKED.find(text));
+    found.map(|found| found.as_str().trim_matches(|c: char| !c.is_alphanumeric()).to_owned())
 }
 
 /// The same said twice is one ask; of two scopes the narrower one was said more carefully.
@@ -227,9 +228,9 @@ fn regex(pattern: &str) -> Regex {
 /// Words that turn a text around: what it talks of is to be taken back, or left as it is.
 static HELD_BACK: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?xi)\b(revert(s|ed|ing)?|undo|undone|roll(ed|ing)?[ ]?back|put\s+(it\s+|them\s+)?back|bring\s+(it\s+|them\s+)?back|false\s+positives?
+        r"(?xi)\b(revert(s|ed|ing)?|undo|undone|roll(ed|ing)?\s?back|put\s+(it\s+|them\s+)?back|bring\s+(it\s+|them\s+)?back|false\s+positives?
         |(do\s+not|don['’]?t|please\s+not|never|no\s+need\s+to|without|nothing\s+to|not\s+to)\s+(actually\s+)?(change|chang(e|ing)|touch|modify|edit|replace|rename|fix|apply|merge)(\s+(anything|any|it|this|them|the\s+code|code|yet|something))?
-        |(nothing|not|n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
+        |(nothing|not|\w+n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
         |just\s+(curious|wondering|asking|want(ed)?\s+to\s+(know|understand|ask))|want(ed)?\s+to\s+understand
         |(only|just)\s+a\s+question|not\s+a\s+bug|works\s+as\s+(intended|designed)|won['’]?t\s+fix|already\s+(fixed|done|solved|merged)|no\s+longer\s+(needed|necessary|an\s+issue)|never\s?mind)\b",
     )
@@ -239,6 +240,15 @@ static WISHED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?xi)\b(feature\s+request|feature:|enhancement|would\s+be\s+(nice|great|cool|awesome|good|helpful|useful)(\s+to\s+have)?\s+(if|to\s+(have|support|be\s+able))|(add|adding|implement|native|better)\s+support|support\s+for|proposal|rfc|refactor(ing|ed)?|re-?writ(e|ing|ten)|redesign|re-?architect|migrat(e|ion|ing)|port(ing)?\s+to|upgrade\s+to|(add|provide|expose|offer|introduce|make)\s+(an?\s+|it\s+)?(option|flag|setting|parameter|configurable|endpoint|command|api|cli|way\s+to)|allow\s+(users|us|people|me|for|to)|(write|add|missing|more)\s+(unit\s+|integration\s+)?tests?|test\s+coverage|document(ing)?\s+(the|how|that|this)|(docs|documentation)\s+(for|about|on|should)|add\s+(a\s+)?(lint|rule|check|warning|metric|log(ging)?|benchmark)|tracking\s+issue|epic|meta[\s-]issue|brainstorm\w*|discuss(ion)?|opinions?|thoughts\s+on|intentional(ly)?|on\s+purpose|by\s+design|talk\s+to|performance\s+of|compare\s+(the\s+)?performance|benchmark(s|ed)?)\b",
     )
+});
+/// Commands that are no repair.
+static TASKED: LazyLock<Regex> = LazyLock::new(|| {
+    // At the start of a sentence many verbs are nouns: "test suite broken".
+    let verbs = "add|write|create|implement|introduce|provide|extend|explain|describe|translate|deprecate|bump|expose|optimi[sz]e|simplify|consider|investigate|improve|reorgani[sz]e|allow|speed up|evaluate";
+    let more = "document|move|split|extract|build|design|publish|release|port|cover|test|measure|compare|find out|think|decide|check|update|clean up|generate|print|show|log|ignore|silence|suppress|disable|enable|support|keep|leave|stay|be able";
+    regex(&format!(
+        r"(?i)((^\W*|[.!?:;\n]\s*)({verbs})|\b(please|pls|(can|could|would|will) (you|we|i|someone|somebody|anyone|anybody|it)|(we|you|it|one|maintainers|somebody|someone) (should|need to|must|have to|could|want to)|let['’]s|i(['’]d| would) (like|love) to( see)?|want( you)? to|nice to)( also| then| just| maybe)? ({verbs}|{more}))\b"
+    ))
 });
 /// A title that wants to know something.
 static ASKING: LazyLock<Regex> = LazyLock::new(|| {

@@ -339,7 +339,7 @@ fn regex(pattern: &str) -> Regex {
 }
 
 const ASK: &str = r"(?:add|create|include|provide|ship|write|put|have|needs?|want|wants|missing|lacks?|lacking|without|no|could use|should (?:have|contain)|(?:does|do)(?: not|n['’]t) (?:have|contain|include|ship)|set up|setup|introduce|commit)";
-const FILLER: &str = r"(?:(?:an?|any|the|some|our|its|proper|basic|simple|standard|minimal|missing|sensible|explicit|valid|root|top-level|project|repo|repository|python|rust|node|go|java|following|file|files?:|MIT|ISC|0BSD|BSD(?:[ -][023](?:-clause)?)?|\d-clause BSD|unlicense)\s+){0,5}";
+const FILLER: &str = r"(?:(?:an?|any|the|some|our|its|proper|basic|simple|standard|minimal|missing|sensible|explicit|valid|root|top-level|project|repo|repository|python|rust|node|go|java|following|file|files?:|MIT|ISC|0BSD|BSD(?:[ -][023](?:-clause)?)?|\d-clause BSD|unlicense|(?:\.?editorconfig|\.?gitignore|\.?gitattributes|licen[cs]e|change ?log(?:\.md)?|contributing(?:\.md)?|security(?:\.md)?)(?: file)?,?|and|&)\s+){0,8}";
 /// What may follow the file's name: nothing that makes it about a part of the file, or about something else.
 static TAIL: LazyLock<Regex> = LazyLock::new(|| {
     regex(
@@ -374,10 +374,7 @@ mod tests {
         check("please add a license file", &["LICENSE"]);
         check("The repository has no LICENSE.", &["LICENSE"]);
         check("Could we have an MIT license for this project?", &["LICENSE"]);
-        check(
-            "add an .editorconfig and a .gitignore",
-            &[".editorconfig", ".gitignore"].iter().rev().copied().collect::<Vec<_>>().as_slice(),
-        );
+        check("add an .editorconfig and a .gitignore", &[".gitignore", ".editorconfig"]);
         check("CONTRIBUTING.md is missing", &["CONTRIBUTING.md"]);
         check("We need a security policy.", &["SECURITY.md"]);
         check("There is no changelog, so nobody knows what is new", &["CHANGELOG.md"]);

@@ -242,7 +242,7 @@ fn clean(text: &str) -> String {
 /// Backticks of a title, without the rest of Markdown.
 fn inline_code(title: &str) -> String {
     let parts: Vec<&str> = title.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return title.to_owned();
     }
     let mark = |(i, part): (usize, &&str)| {

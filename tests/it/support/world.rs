@@ -151,7 +151,7 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        if tokio::time::timeout(Duration::from_secs(60), all).await.is_err() {
+        if tokio::time::timeout(Duration::from_secs(30), all).await.is_err() {
             let rows = observer.timelines(50).await.unwrap();
             panic!("still busy after a minute: {}", serde_json::to_string_pretty(&rows).unwrap());
         }
