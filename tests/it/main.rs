@@ -9,6 +9,7 @@
 
 mod analysis;
 mod cli;
+mod crew;
 mod demo;
 mod faults;
 mod flow;

@@ -21,6 +21,8 @@ const LENGTH: [f32; FIELDS] = [0.3, 0.6, 0.75, 0.75];
 const K1: f32 = 1.2;
 /// Files that define a named symbol, beyond which the name says nothing.
 const MAX_DEFINERS: usize = 8;
+/// The share of the best score that a file gets for a name that the title spells out.
+const BY_TITLE: f32 = 0.25;
 const MAX_LINES: usize = 5;
 const MAX_PREVIEW: usize = 900;
 const PREVIEW_BEFORE: usize = 3;
@@ -134,7 +136,8 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
                     0.12 * weight / definers.get(*index).copied().unwrap_or(1).max(1) as f32
                 })
                 .sum();
-            let boost = place.map_or(0.0, |place| place.weight) + by_symbol.min(0.6);
+            let named_so = if is_titled(query, &file.path) { BY_TITLE } else { 0.0 };
+            let boost = place.map_or(0.0, |place| place.weight) + by_symbol.min(0.6) + named_so;
             let score = score + best * boost * by_class(file.class).max(0.6);
             (score > 0.0).then(|| Hit {
                 path: file.path.clone(),
@@ -148,6 +151,13 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
         .collect();
     hits.sort_by(|one, two| two.score.total_cmp(&one.score).then_with(|| one.path.cmp(&two.path)));
     hits
+}
+
+/// Whether every word of a file's name is in the title.
+fn is_titled(query: &Query, path: &str) -> bool {
+    let name = super::survey::name(path).split('.').next().unwrap_or_default();
+    let mut words = words::stems(name).peekable();
+    words.peek().is_some() && words.all(|stem| query.title.contains(&stem))
 }
 
 /// The lines of a file that are most about the query, and an excerpt around the best of them.
@@ -300,7 +310,7 @@ fn by_class(class: Class) -> f32 {
 fn why(query: &Query, place: Option<&super::query::Place>, defined: &[usize], mut parts: Vec<(f32, usize)>) -> String {
     let mut reasons: Vec<String> =
         place.into_iter().flat_map(|place| &place.why).map(|why| (*why).to_owned()).collect();
-    let text = |index: &usize| query.terms.get(*index).map(|term| term.text.as_str());
+    let text = |index: &usize| query.terms.get(*index).map(|term| term.shown.as_str());
     let names: Vec<String> = defined.iter().filter_map(text).take(3).map(|name| format!("`{name}`")).collect();
     if !names.is_empty() {
         reasons.push(format!("defines {}", names.join(", ")));
