@@ -64,6 +64,9 @@ pub(super) fn measure(query: &Query, path: &str, text: &str) -> Measured {
         for word in line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
             let known = memo.entry(word).or_insert_with(|| Word::of(query, word));
             measured.lengths[field] += known.length;
+            if field == CODE && is_keyword(word) {
+                continue;
+            }
             for index in &known.terms {
                 measured.add(Some(*index), field);
             }
@@ -222,6 +225,108 @@ impl Word {
     }
 }
 
+/// Words of a language's own grammar and its simplest types: in code they say nothing, however often they stand there.
+fn is_keyword(word: &str) -> bool {
+    const KEYWORDS: &[&str] = &[
+        "abstract",
+        "any",
+        "array",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "begin",
+        "bool",
+        "boolean",
+        "break",
+        "byte",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "const",
+        "continue",
+        "def",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dyn",
+        "else",
+        "end",
+        "enum",
+        "except",
+        "export",
+        "extends",
+        "final",
+        "finally",
+        "float",
+        "fn",
+        "for",
+        "from",
+        "func",
+        "function",
+        "goto",
+        "if",
+        "impl",
+        "implements",
+        "import",
+        "in",
+        "instanceof",
+        "int",
+        "interface",
+        "let",
+        "long",
+        "loop",
+        "match",
+        "mod",
+        "module",
+        "mut",
+        "namespace",
+        "new",
+        "nil",
+        "null",
+        "number",
+        "object",
+        "package",
+        "pass",
+        "private",
+        "protected",
+        "pub",
+        "public",
+        "raise",
+        "require",
+        "return",
+        "self",
+        "short",
+        "static",
+        "str",
+        "string",
+        "struct",
+        "super",
+        "switch",
+        "then",
+        "this",
+        "throw",
+        "throws",
+        "trait",
+        "try",
+        "type",
+        "typeof",
+        "unsafe",
+        "unsigned",
+        "use",
+        "using",
+        "var",
+        "void",
+        "where",
+        "while",
+        "with",
+        "yield",
+    ];
+    KEYWORDS.binary_search(&word).is_ok()
+}
+
 /// Which lines are comments, told by how they begin. Strings over several lines count as comments where they document.
 struct Comments {
     all: bool,
@@ -361,6 +466,11 @@ mod tests {
         check("a.rb", "module M\n  def self.call(x)\n", &["M", "call"]);
         check("a.c", "static int parse_it(const char *s)\n{\n  if (x)\n  parse(x);\n", &["parse_it"]);
         check("a.md", "class is a word\n", &[]);
+    }
+
+    #[test]
+    fn a_keyword_is_none_when_it_is_part_of_a_name() {
+        assert!(is_keyword("abstract") && is_keyword("number") && is_keyword("yield") && !is_keyword("typeName"));
     }
 
     #[test]

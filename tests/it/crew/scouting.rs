@@ -62,7 +62,7 @@ async fn other_candidates_are_told_with_their_reasons() {
     let reasons: Vec<&str> = alternatives.iter().map(|a| a["reason_not_selected"].as_str().unwrap()).collect();
     assert_eq!(alternatives[0]["title"], "Typo in README");
     assert!(reasons[0].contains("suits better") && reasons[0].contains("good first issue"), "{}", reasons[0]);
-    assert!(reasons[1].contains("payments") && reasons[1].contains("40 comments"), "{}", reasons[1]);
+    assert!(reasons[1].contains("a rewrite") && reasons[1].contains("40 comments"), "{}", reasons[1]);
 }
 
 #[tokio::test]
