@@ -4,6 +4,8 @@
 //! Never: no credentials, no GitHub, no tables; whoever reads untrusted text holds no write power.
 
 mod contribute;
+pub mod gate;
+pub mod mechanic;
 mod pack;
 mod registry;
 mod review;

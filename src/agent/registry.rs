@@ -1,6 +1,6 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
-use super::contribute::{Analyst, Explorer, Manager, Pr, Scout};
+use super::contribute::{Analyst, Coder, Explorer, Manager, Pr, Scout};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -17,25 +17,8 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Scout => &Scout,
         Role::Analyst => &Analyst,
         Role::Explorer => &Explorer,
-        Role::Coder => &Unbuilt(Role::Coder),
+        Role::Coder => &Coder,
         Role::Pr => &Pr,
-    }
-}
-
-/// Replaced by the real ones.
-struct Unbuilt(Role);
-
-impl super::Agent for Unbuilt {
-    const VERSION: &'static str = "0";
-    type Input = serde_json::Value;
-    type Output = serde_json::Value;
-
-    fn role(&self) -> Role {
-        self.0
-    }
-
-    async fn run(&self, _cx: &super::Context, _input: serde_json::Value) -> Result<serde_json::Value, super::Error> {
-        Err(super::Error::Cancelled)
     }
 }
 
@@ -45,7 +28,19 @@ mod tests {
 
     #[test]
     fn each_role_is_played_by_its_own_agent() {
-        for role in [Role::Manager, Role::Documentation, Role::Debt, Role::Improvement, Role::Critical, Role::Master] {
+        for role in [
+            Role::Manager,
+            Role::Documentation,
+            Role::Debt,
+            Role::Improvement,
+            Role::Critical,
+            Role::Master,
+            Role::Scout,
+            Role::Analyst,
+            Role::Explorer,
+            Role::Coder,
+            Role::Pr,
+        ] {
             assert_eq!(find(role).role(), role);
         }
     }

@@ -164,6 +164,12 @@ impl Tally {
     }
 }
 
+/// Places that the parser cannot make sense of in a text of the language that its path names; none for a language that it
+/// does not know.
+pub fn syntax_errors(path: &str, text: &str) -> usize {
+    Language::of_path(path).map_or(0, |language| errors(language, text))
+}
+
 /// Nodes that are errors, or that the parser had to invent.
 fn errors(language: Language, text: &str) -> usize {
     match parse(language, text) {

@@ -7,6 +7,7 @@ mod engine;
 mod flow;
 mod language;
 mod lines;
+mod names;
 mod skip;
 
 pub mod fix;
@@ -17,6 +18,7 @@ pub mod secrets;
 
 pub use engine::{Engine, RuleInfo, Scan};
 pub use language::Language;
+pub use names::Names;
 pub use rule::{Rule, Snippet};
 pub use skip::skip_reason;
 

@@ -29,6 +29,8 @@ pub struct Rule {
     pub severity: Severity,
     pub message: String,
     pub why: String,
+    /// How people who do not know the rule tell of what it finds.
+    pub symptoms: Vec<String>,
     pub reference: Option<String>,
     /// Whether the rule also speaks about test code.
     pub in_tests: bool,
@@ -82,6 +84,8 @@ struct RuleWire {
     severity: Severity,
     message: String,
     why: String,
+    #[serde(default)]
+    symptoms: Vec<String>,
     reference: Option<String>,
     #[serde(default)]
     tests: TestsWire,
@@ -210,6 +214,7 @@ pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<C
         severity: wire.severity,
         message: fold(&wire.message),
         why: fold(&wire.why),
+        symptoms: wire.symptoms,
         reference: wire.reference,
         in_tests: wire.tests == TestsWire::Include,
         languages,

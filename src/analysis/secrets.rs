@@ -111,6 +111,13 @@ pub fn scan(path: &str, text: &str) -> Vec<Finding> {
     finish(path, text, &lines, hits(path, text, &lines))
 }
 
+/// The rules that find something in a text, each once, whatever a comment beside it says.
+pub fn names(path: &str, text: &str) -> Vec<&'static str> {
+    let found = hits(path, text, &Lines::new(text));
+    let known = SHAPES.iter().map(|shape| shape.rule).chain([CONFLICT]);
+    known.filter(|rule| found.iter().any(|hit| hit.finding.rule.0 == *rule)).collect()
+}
+
 /// What these rules say about themselves.
 pub(super) fn rules() -> Vec<RuleInfo> {
     let mut rules: Vec<RuleInfo> = SHAPES.iter().map(Shape::info).collect();

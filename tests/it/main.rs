@@ -9,6 +9,7 @@
 
 mod analysis;
 mod cli;
+mod coder;
 mod crew;
 mod demo;
 mod faults;

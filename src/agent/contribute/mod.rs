@@ -2,6 +2,7 @@
 
 mod analyst;
 mod brief;
+mod coder;
 mod convention;
 mod customs;
 mod demand;
@@ -19,6 +20,7 @@ mod triage;
 mod words;
 
 pub use analyst::Analyst;
+pub use coder::Coder;
 pub use explorer::Explorer;
 pub use manager::Manager;
 pub use pr::Pr;

@@ -1,0 +1,474 @@
+//! Which rule knows the defect that somebody describes, and its fixes.
+//!
+//! Words are ranked against what each rule says of itself (BM25); code that is shown is scanned. One without the other is
+//! seldom enough, and where two rules are nearly as good, neither is taken.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Defect;
+use super::work::{File, Said, Step};
+use crate::analysis::{Engine, Language, Rule, fix};
+use crate::domain::{Finding, RuleId};
+use crate::stdx::text::count;
+
+/// A rule that stands out, and why it was believed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Match {
+    pub(super) rule: RuleId,
+    pub(super) score: f64,
+}
+
+static PRAISE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b((is|are|was|were|be|seems?|looks?) (just |perfectly |totally |absolutely |quite |still |actually |completely )?(fine|ok|okay|safe|correct|right|legit|good|harmless|needed|necessary|required|wanted|intended|useful|helpful|better|faster|allowed|supported)|which works|works (fine|well|great|as expected)|keep\b|kept|faster than|better than|preferred?|trusted|we (need|rely on|depend on|want)|relies on|depends on|one may|you may|you can)\b",
+    )
+});
+static BLAME: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(break(s|ing)?|broken?|fail(s|ed|ing)?|crash(es|ed)?|slow(s|er)?|worse|regression|error|exception|can(no|['’])?t|cannot|unable|does ?n['’]?t|do ?n['’]?t|did ?n['’]?t|not work|no longer|any ?more|wrong(ly)?|problem|overkill|hangs?|deadlocks?|missing|instead of returning)\b",
+    )
+});
+
+#[expect(clippy::expect_used, reason = "literal patterns; the tests of this room compile them")]
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the pattern is valid")
+}
+
+/// Below this, words alone say too little.
+const ENOUGH: f64 = 15.0;
+/// With code that the rule flags.
+const ENOUGH_WITH_CODE: f64 = 6.0;
+/// How far the best has to be ahead of the next.
+const MARGIN: f64 = 1.3;
+/// Different words that have to be shared.
+const WORDS: usize = 4;
+
+/// The rule that a defect is described by.
+///
+/// # Errors
+/// Why none was taken.
+pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language>) -> Result<Match, String> {
+    let unknown = || "no rule that has a fix is described clearly enough".to_owned();
+    let text = format!("{}\n{}", defect.title, defect.body);
+    if let Some(named) = named(engine, &text) {
+        return named;
+    }
+    let spoken = languages(defect);
+    let ranked = rank(engine, defect);
+    let flagged = flagged(engine, defect);
+    let mut scores: Vec<(&Rule, f64, usize, bool)> = ranked
+        .into_iter()
+        .map(|(rule, score, shared)| {
+            let proof = flagged.contains(&rule.id);
+            (rule, if proof { score * 1.5 } else { score }, shared, proof)
+        })
+        .filter(|(rule, ..)| rule.languages.iter().any(|l| present.contains(l)))
+        .filter(|(rule, ..)| spoken.is_empty() || rule.languages.iter().any(|l| spoken.contains(l)))
+        .collect();
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let Some((rule, score, shared, proof)) = scores.first().copied() else { return Err(unknown()) };
+    let enough = if proof { ENOUGH_WITH_CODE } else { ENOUGH };
+    let next = scores.get(1).map_or(0.0, |next| next.1);
+    if score < enough || shared < if proof { 2 } else { WORDS } || !rule.has_fix || score < next * MARGIN {
+        return Err(unknown());
+    }
+    if let Some(sentence) = approval(rule, &text) {
+        let sentence = crate::stdx::text::truncate_chars(sentence.trim(), 120);
+        return Err(format!(
+            "the issue seems to describe `{}`, but \"{sentence}\" may mean that nothing is to be repaired",
+            rule.id
+        ));
+    }
+    Ok(Match { rule: rule.id.clone(), score })
+}
+
+/// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
+fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
+    let names = |code: &str| -> BTreeSet<String> {
+        let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
+    };
+    let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| names(&snippet.code)).collect();
+    let fixed: BTreeSet<String> = rule.flag.iter().filter_map(|s| s.fixed.as_deref()).flat_map(names).collect();
+    let brought: BTreeSet<&String> = fixed.difference(&found).collect();
+    text.split_inclusive(['.', '!', '?', '\n', ';']).find(|sentence| {
+        let said = names(sentence);
+        let about_code =
+            said.iter().any(|word| found.contains(word)) || sentence.contains("==") || sentence.contains('`');
+        let about_fix = said.iter().any(|word| brought.contains(word));
+        (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence)
+    })
+}
+
+fn praises(sentence: &str) -> bool {
+    let negated = |before: &str| {
+        let word = before.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
+        matches!(word.as_str(), "not" | "never" | "no" | "cannot") || word.ends_with("n't") || word.ends_with("n’t")
+    };
+    PRAISE.find_iter(sentence).any(|found| !negated(sentence.get(..found.start()).unwrap_or_default()))
+}
+
+/// Every fix of that rule in the files, proved.
+///
+/// # Errors
+/// Why there is nothing to change.
+pub(super) fn apply(engine: &Engine, rule: &RuleId, defect: &Defect, files: &[File]) -> Result<Step, String> {
+    let mut step = Step::default();
+    let (mut found, mut fixed) = (0, 0);
+    for file in
+        files.iter().filter(|file| file.language.is_some() && !file.protected && defect.scope.covers(&file.path))
+    {
+        let mut findings: Vec<Finding> =
+            engine.scan(&file.path, &file.text).findings.into_iter().filter(|f| f.rule == *rule).collect();
+        if findings.is_empty() {
+            continue;
+        }
+        found += findings.len();
+        fix::prove(engine, &file.path, &file.text, &mut findings);
+        let fixes: Vec<_> = findings.iter().filter_map(|f| f.fix.as_ref()).collect();
+        let lines: Vec<String> =
+            findings.iter().filter(|f| f.fix.is_none()).map(|f| f.span.start_line.to_string()).collect();
+        if !lines.is_empty() {
+            step.left.push(format!("`{}`, line {}: `{rule}` has no safe fix there", file.path, lines.join(", ")));
+        }
+        if fixes.is_empty() {
+            continue;
+        }
+        let new = fix::apply(&file.text, &fixes).map_err(|error| error.to_string())?;
+        fixed += fixes.len();
+        step.write(&file.path, new.clone(), described(&file.text, &new, rule, fixes.len(), &findings));
+    }
+    match (found, fixed) {
+        (0, _) => {
+            Err(format!("the issue seems to describe `{rule}`, and nothing in the repository is found by that rule"))
+        }
+        (found, 0) => Err(format!(
+            "the issue seems to describe `{rule}`: {} found, and none has a safe fix",
+            count(found, "place")
+        )),
+        _ => {
+            step.said = said(engine, rule, &step);
+            Ok(step)
+        }
+    }
+}
+
+/// What a fix did to a file: the names that went and came, if that can be said in words; else the rule's message.
+fn described(old: &str, new: &str, rule: &RuleId, fixes: usize, findings: &[Finding]) -> String {
+    match swapped(old, new) {
+        Some((from, to)) => {
+            format!("{} of `{from}` {} now `{to}`", count(fixes, "use"), if fixes == 1 { "is" } else { "are" })
+        }
+        None => {
+            let message = findings.first().map(|f| f.message.trim_end_matches('.').to_owned()).unwrap_or_default();
+            format!("{} repaired (`{rule}`: {message})", count(fixes, "place"))
+        }
+    }
+}
+
+/// The one name that became another in every changed line.
+fn swapped(old: &str, new: &str) -> Option<(String, String)> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    if old.len() != new.len() {
+        return None;
+    }
+    let mut pair: Option<(String, String)> = None;
+    for (a, b) in old.iter().zip(&new).filter(|(a, b)| a != b) {
+        let start = a
+            .char_indices()
+            .zip(b.chars())
+            .take_while(|((_, x), y)| x == y)
+            .map(|((i, x), _)| i + x.len_utf8())
+            .last()
+            .unwrap_or(0);
+        let rest = |text: &str| text.get(start..).unwrap_or_default().to_owned();
+        let (ra, rb) = (rest(a), rest(b));
+        let tail = ra
+            .chars()
+            .rev()
+            .zip(rb.chars().rev())
+            .take_while(|(x, y)| x == y)
+            .map(|(x, _)| x.len_utf8())
+            .sum::<usize>();
+        let word = |text: &str, to: usize| -> Option<String> {
+            let named = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+            let from =
+                text.get(..start)?.char_indices().rev().take_while(|(_, c)| named(*c)).last().map_or(start, |(i, _)| i);
+            let end = to
+                + text
+                    .get(to..)?
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric() || *c == '_')
+                    .map(char::len_utf8)
+                    .sum::<usize>();
+            let word = text.get(from..end)?;
+            (!word.is_empty() && word.chars().all(named)).then(|| word.to_owned())
+        };
+        let next = (word(a, a.len() - tail)?, word(b, b.len() - tail)?);
+        if pair.as_ref().is_some_and(|pair| *pair != next) {
+            return None;
+        }
+        pair = Some(next);
+    }
+    pair
+}
+
+fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
+    let pairs: BTreeSet<&str> = step.files.values().map(|file| file.description.as_str()).collect();
+    let swap = pairs
+        .iter()
+        .next()
+        .and_then(|text| text.split_once(" now `"))
+        .map(|(from, to)| (from, to.trim_end_matches('`')));
+    let same = swap.filter(|(_, to)| pairs.iter().all(|text| text.ends_with(&format!("now `{to}`"))));
+    let subject = match same.and_then(|(from, to)| Some((from.split('`').nth(1)?, to))) {
+        Some((from, to)) => format!("use {to} instead of {from}"),
+        None => {
+            let known = engine.rule_files().iter().find(|known| known.id == *rule);
+            let symptom = known.map(|rule| rule.message.trim_end_matches('.').replace('`', "")).unwrap_or_default();
+            format!("repair {rule}: {}", lower_first(&symptom))
+        }
+    };
+    Said { kind: "fix", subject }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    let next_lower = text.chars().nth(1).is_some_and(char::is_lowercase);
+    match chars.next() {
+        Some(first) if next_lower || text.starts_with("A ") => first.to_lowercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// A rule whose id stands in the text.
+fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
+    let word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let words: BTreeSet<&str> = text.split(|c| !word(c)).collect();
+    let named: Vec<_> =
+        engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
+    match named.as_slice() {
+        [] => None,
+        [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone(), score: f64::MAX })),
+        [rule] => Some(Err(format!("`{}` has no fix that can be made mechanically", rule.id))),
+        _ => Some(Err("several rules are named".to_owned())),
+    }
+}
+
+/// Rules that find something in the code that the text shows.
+fn flagged(engine: &Engine, defect: &Defect) -> BTreeSet<RuleId> {
+    const SNIPPETS: usize = 12;
+    const LONGEST: usize = 20_000;
+    let inline = defect.inline.iter().filter(|code| code.contains(['(', '=', '!'])).map(|code| ("", code.as_str()));
+    let shown = defect.shown.iter().map(|(language, code)| (language.as_str(), code.as_str()));
+    let mut flagged = BTreeSet::new();
+    for (language, code) in shown.chain(inline).filter(|(_, code)| code.len() < LONGEST).take(SNIPPETS) {
+        let fenced = of_fence(language);
+        for language in Language::ALL.into_iter().filter(|l| fenced.is_empty() || fenced.contains(l)) {
+            for text in framed(language, code) {
+                flagged.extend(engine.scan(language.sample_path(), &text).findings.into_iter().map(|f| f.rule));
+            }
+        }
+    }
+    flagged
+}
+
+/// A few lines out of a function are no file; in a frame they are.
+fn framed(language: Language, code: &str) -> Vec<String> {
+    let frame = match language {
+        Language::Rust => Some(format!("fn sample() {{\n{code};\n}}\n")),
+        Language::Go => Some(format!("package sample\n\nfunc sample() {{\n{code}\n}}\n")),
+        Language::Java => {
+            Some(format!("class Sample {{\nvoid sample() {{\n{};\n}}\n}}\n", code.trim_end().trim_end_matches(';')))
+        }
+        Language::Python => Some(format!("import logging\nimport yaml\n{}\n", code.trim_start())),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            Some(format!("list{code}\n")).filter(|_| code.starts_with('.'))
+        }
+    };
+    std::iter::once(code.to_owned()).chain(frame).collect()
+}
+
+fn of_fence(language: &str) -> &'static [Language] {
+    match language {
+        "rust" | "rs" => &[Language::Rust],
+        "python" | "py" | "python3" | "pycon" => &[Language::Python],
+        "javascript" | "js" | "jsx" => &[Language::JavaScript],
+        "typescript" | "ts" | "tsx" => &[Language::TypeScript, Language::Tsx, Language::JavaScript],
+        "go" | "golang" => &[Language::Go],
+        "java" => &[Language::Java],
+        _ => &[],
+    }
+}
+
+/// Languages that the text names.
+fn languages(defect: &Defect) -> BTreeSet<Language> {
+    let mut spoken: BTreeSet<Language> = defect.shown.iter().flat_map(|(fence, _)| of_fence(fence)).copied().collect();
+    let text = format!("{} {}", defect.title, defect.body).to_lowercase();
+    for word in text.split(|c: char| !(c.is_alphanumeric() || c == '.' || c == '/')) {
+        let by_name: &[Language] = match word {
+            // Said of a language; `go` is a verb more often than not.
+            "rust" | "python" | "java" | "golang" | "javascript" | "typescript" => of_fence(word),
+            _ => &[],
+        };
+        spoken.extend(by_name);
+        spoken.extend(Language::of_path(word.trim_end_matches('.')));
+    }
+    if spoken.contains(&Language::JavaScript) || spoken.contains(&Language::TypeScript) {
+        spoken.extend([Language::JavaScript, Language::TypeScript, Language::Tsx]);
+    }
+    spoken
+}
+
+/// Every rule's score against the words of the text, and how many different words they share.
+fn rank<'e>(engine: &'e Engine, defect: &Defect) -> Vec<(&'e Rule, f64, usize)> {
+    let documents: Vec<(&Rule, BTreeMap<String, f64>)> =
+        engine.rule_files().iter().map(|rule| (rule, document(rule))).collect();
+    let mut frequency: HashMap<&str, f64> = HashMap::new();
+    for word in documents.iter().flat_map(|(_, words)| words.keys()) {
+        *frequency.entry(word).or_default() += 1.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred rules")]
+    let total = documents.len() as f64;
+    let length = |words: &BTreeMap<String, f64>| words.values().sum::<f64>();
+    let mean = documents.iter().map(|(_, words)| length(words)).sum::<f64>() / total.max(1.0);
+    let shown: String = defect.shown.iter().map(|(_, code)| format!(" {code}")).collect();
+    let mut asked: BTreeMap<String, f64> = BTreeMap::new();
+    for (text, weight) in [(&shown, 0.5), (&defect.body, 1.0), (&defect.title, 1.3)] {
+        for word in words(text) {
+            let known = asked.entry(word).or_insert(0.0);
+            *known = known.max(weight);
+        }
+    }
+    documents
+        .iter()
+        .map(|(rule, document)| {
+            let (mut score, mut shared) = (0.0, 0);
+            for (word, weight) in &asked {
+                let Some(times) = document.get(word) else { continue };
+                let n = frequency.get(word.as_str()).copied().unwrap_or(0.0);
+                let rarity = ((total - n + 0.5) / (n + 0.5) + 1.0).ln();
+                let saturated = times * 2.2 / (times + 1.2 * (0.6 + 0.4 * length(document) / mean));
+                score += rarity * saturated * weight;
+                shared += 1;
+            }
+            (*rule, score, shared)
+        })
+        .collect()
+}
+
+/// The words of a rule, with how much each says about it.
+fn document(rule: &Rule) -> BTreeMap<String, f64> {
+    let mut all: BTreeMap<String, f64> = BTreeMap::new();
+    let mut add = |text: &str, weight: f64, most: f64| {
+        for word in words(text) {
+            let known = all.entry(word).or_default();
+            *known = (*known + weight).min(most.max(*known));
+        }
+    };
+    add(&rule.id.0, 1.0, 3.0);
+    add(&rule.message, 1.0, 3.0);
+    add(&rule.why, 0.7, 3.0);
+    for symptom in &rule.symptoms {
+        add(symptom, 1.5, 3.0);
+    }
+    for snippet in &rule.flag {
+        add(&snippet.code, 0.2, 0.6);
+    }
+    all
+}
+
+/// Stems of words, and signs that programs are made of.
+fn words(text: &str) -> Vec<String> {
+    const SIGNS: [&str; 9] = ["===", "!==", "==", "!=", "%v", "%w", "dbg!", "-1", "[0]"];
+    let mut found: Vec<String> = SIGNS.into_iter().filter(|sign| text.contains(sign)).map(str::to_owned).collect();
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        let mut parts = vec![word.to_lowercase()];
+        let split = apart(word);
+        if split.len() > 1 {
+            parts.extend(split);
+        }
+        found.extend(
+            parts.into_iter().filter(|part| part.len() > 1 && !STOP.contains(part.as_str())).map(|part| stem(&part)),
+        );
+    }
+    found
+}
+
+/// `parseInt` and `safe_load` in their parts.
+fn apart(word: &str) -> Vec<String> {
+    let mut parts: Vec<String> = vec![String::new()];
+    let mut before = ' ';
+    for c in word.chars() {
+        if c == '_' || c.is_uppercase() && before.is_lowercase() {
+            parts.push(String::new());
+        }
+        if let Some(last) = parts.last_mut().filter(|_| c != '_') {
+            last.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+fn stem(word: &str) -> String {
+    for end in ["ations", "ation", "ising", "izing", "ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s"] {
+        if let Some(stem) =
+            word.strip_suffix(end).filter(|stem| stem.len() > 3 || end == "s" && stem.len() > 2 && !stem.ends_with('s'))
+        {
+            return stem.trim_end_matches('e').to_owned();
+        }
+    }
+    word.trim_end_matches(if word.len() > 4 { "e" } else { "\u{0}" }).to_owned()
+}
+
+/// Words that say nothing about a defect, also those of every report.
+static STOP: LazyLock<BTreeSet<&str>> = LazyLock::new(|| STOP_WORDS.split_whitespace().collect());
+
+const STOP_WORDS: &str = "a an and are as at be been but by can could did do does for from had has have he her his how i if in into is \
+     it its just like may me more my no not of on one only or our out she should so some such than that the their \
+     them then there these they this those to too up us use uses used using was we were what when where which who \
+     why will with would you your also any all because here very still again please thanks thank hi hello hey fix \
+     fixed bug issue problem error version code file line lines project app see get gets got make makes need \
+     needs think look looks seem seems way thing steps expected actual behavior behaviour describe reproduce \
+     report description works work about after before";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_fix_did_is_said_in_names_where_it_can_be() {
+        let check = |old, new, want: Option<(&str, &str)>| {
+            let got = swapped(old, new);
+            assert_eq!(got.as_ref().map(|(a, b)| (a.as_str(), b.as_str())), want);
+        };
+        check("x = yaml.load(a)\n", "x = yaml.safe_load(a)\n", Some(("yaml.load", "yaml.safe_load")));
+        check("defer p.mu.Lock()", "defer p.mu.Unlock()", Some(("p.mu.Lock", "p.mu.Unlock")));
+        check("a == \"b\"", "\"b\".equals(a)", None);
+        check("a\nb", "a", None);
+    }
+
+    #[test]
+    fn every_rule_with_a_fix_is_found_by_each_way_people_tell_of_it() {
+        let engine = Engine::embedded().unwrap();
+        let mut wrong = Vec::new();
+        for rule in engine.rule_files().iter().filter(|rule| rule.has_fix) {
+            assert!(!rule.symptoms.is_empty(), "{} has no symptoms", rule.id);
+            let text = rule.symptoms.join(". ");
+            let defect = Defect::new(&text, "", &[], true);
+            let found = find(&engine, &defect, &Language::ALL.into_iter().collect());
+            if found.as_ref().map(|found| &found.rule) != Ok(&rule.id) {
+                let mut ranked = rank(&engine, &defect);
+                ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+                let best: Vec<_> = ranked.iter().take(3).map(|(rule, score, n)| (&rule.id.0, score, n)).collect();
+                wrong.push(format!("{}: {best:?}", rule.id));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

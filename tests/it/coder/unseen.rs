@@ -1,0 +1,427 @@
+//! A second set of issues, written after the mechanics and without a look at them; each over a small tree of its own.
+
+use super::*;
+
+struct Case {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    title: &'static str,
+    body: &'static str,
+    /// Removed and added lines by file; none: nothing may change.
+    want: &'static [(&'static str, &'static [&'static str])],
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "tests that do not run",
+        files: &[
+            ("src/sum.js", "export const sum = (a, b) => a + b;\n"),
+            (
+                "test/sum.test.js",
+                "describe('sum', () => {\n  it.only('adds', () => {});\n  it('is empty', () => {});\n});\n",
+            ),
+        ],
+        title: "Coverage dropped to 12% after the last merge",
+        body: "I was wondering why codecov went red. Turns out that in the jest output there's just *one* test executed, everything else is reported as skipped. \
+               Somebody must have left an `it.only` in there. Please remove it so that the whole suite runs again.",
+        want: &[("test/sum.test.js", &["-  it.only('adds', () => {});", "+  it('adds', () => {});"])],
+    },
+    Case {
+        name: "python 3.12",
+        files: &[(
+            "tests/test_a.py",
+            "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        self.assertEquals(1, 1)\n",
+        )],
+        title: "test suite broken w/ Python 3.12",
+        body: "```\nAttributeError: 'A' object has no attribute 'assertEquals'. Did you mean: 'assertEqual'?\n```\n\nWorks on 3.11. The old aliases in unittest were removed, should be easy to fix?",
+        want: &[("tests/test_a.py", &["-        self.assertEquals(1, 1)", "+        self.assertEqual(1, 1)"])],
+    },
+    Case {
+        name: "error chain",
+        files: &[(
+            "store/open.go",
+            "package store\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc Open(name string) (*os.File, error) {\n\tf, err := os.Open(name)\n\tif err != nil {\n\t\treturn nil, fmt.Errorf(\"open %s: %v\", name, err)\n\t}\n\treturn f, nil\n}\n",
+        )],
+        title: "errors.Is(err, os.ErrNotExist) is never true for errors of store.Open",
+        body: "Hi! In our program we do\n\n```go\nif errors.Is(err, os.ErrNotExist) {\n    return create(name)\n}\n```\n\nbut that never triggers, since the cause is formatted with `%v` and so the chain is lost. It needs to be wrapped with `%w`.",
+        want: &[(
+            "store/open.go",
+            &[
+                "-\t\treturn nil, fmt.Errorf(\"open %s: %v\", name, err)",
+                "+\t\treturn nil, fmt.Errorf(\"open %s: %w\", name, err)",
+            ],
+        )],
+    },
+    Case {
+        name: "left over breakpoint",
+        files: &[("web/app.js", "export function go(x) {\n  debugger;\n  return x + 1;\n}\n")],
+        title: "Page freezes when devtools are open",
+        body: "With the console open the tab just stops at a `debugger` statement in app.js. I suppose that wasn't meant to be committed. Can you remove that?",
+        want: &[("web/app.js", &["-  debugger;"])],
+    },
+    Case {
+        name: "address moved",
+        files: &[
+            ("README.md", "Docs: https://old.docs.example/start\n"),
+            ("src/help.py", "URL = \"https://old.docs.example/start\"\n"),
+            ("package-lock.json", "{\"u\": \"https://old.docs.example/start\"}\n"),
+        ],
+        title: "Update documentation URL",
+        body: "The documentation has moved. Please change `https://old.docs.example` to `https://docs.example` everywhere.\n\nThank you",
+        want: &[
+            ("README.md", &["-Docs: https://old.docs.example/start", "+Docs: https://docs.example/start"]),
+            ("src/help.py", &["-URL = \"https://old.docs.example/start\"", "+URL = \"https://docs.example/start\""]),
+        ],
+    },
+    Case {
+        name: "typo in a message",
+        files: &[(
+            "cli/main.go",
+            "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tfmt.Println(\"sucessfully uploaded\")\n}\n",
+        )],
+        title: "Typo in success message: sucessfully -> successfully",
+        body: "As the title says, when the upload is done it prints \"sucessfully uploaded\".",
+        want: &[(
+            "cli/main.go",
+            &["-\tfmt.Println(\"sucessfully uploaded\")", "+\tfmt.Println(\"successfully uploaded\")"],
+        )],
+    },
+    Case {
+        name: "raw patch",
+        files: &[("lib/a.rs", "// head\n// more\npub fn a(n: usize) -> usize {\n    let m = n;\n    m / 2\n}\n")],
+        title: "[PATCH] round up",
+        body: "half of an odd number loses one. patch below, signed off by me\n\ndiff --git a/lib/a.rs b/lib/a.rs\n--- a/lib/a.rs\n+++ b/lib/a.rs\n@@ -1,4 +1,4 @@\n pub fn a(n: usize) -> usize {\n     let m = n;\n-    m / 2\n+    m.div_ceil(2)\n }\n-- \n2.43.0\n",
+        want: &[("lib/a.rs", &["-    m / 2", "+    m.div_ceil(2)"])],
+    },
+    Case {
+        name: "ignore file",
+        files: &[("main.py", "print(1)\n")],
+        title: "please add a .gitignore",
+        body: "I keep committing `__pycache__` by accident :(",
+        want: &[(
+            ".gitignore",
+            &[
+                "+# Python",
+                "+__pycache__/",
+                "+*.py[cod]",
+                "+.venv/",
+                "+venv/",
+                "+*.egg-info/",
+                "+build/",
+                "+dist/",
+                "+.pytest_cache/",
+                "+.mypy_cache/",
+                "+.ruff_cache/",
+                "+.coverage",
+                "+",
+                "+# Editors and systems",
+                "+.idea/",
+                "+.vscode/",
+                "+*.swp",
+                "+.DS_Store",
+                "+Thumbs.db",
+                "+",
+                "+# Local settings",
+                "+.env",
+            ],
+        )],
+    },
+    Case {
+        name: "mutex guard",
+        files: &[(
+            "src/lib.rs",
+            "use std::sync::Mutex;\n\npub fn run(m: &Mutex<u32>, work: impl Fn()) {\n    let _ = m.lock().unwrap();\n    work();\n}\n",
+        )],
+        title: "Race: two workers are in the critical section together",
+        body: "Took me two days... `let _ = m.lock()` does not keep the guard, it is dropped on the very same line, so the mutex is free again before the work starts. It has to be bound to a real variable.",
+        want: &[("src/lib.rs", &["-    let _ = m.lock().unwrap();", "+    let _guard = m.lock().unwrap();"])],
+    },
+    Case {
+        name: "class name",
+        files: &[
+            (
+                "src/shop/Basket.java",
+                "package shop;\n\nclass Basket {\n    private PriceCalulator prices = new PriceCalulator();\n}\n",
+            ),
+            ("src/shop/Prices.java", "package shop;\n\nclass PriceCalulator {\n}\n"),
+        ],
+        title: "Misspelled class",
+        body: "The class 'PriceCalulator' should be called 'PriceCalculator'.",
+        want: &[
+            (
+                "src/shop/Basket.java",
+                &[
+                    "-    private PriceCalulator prices = new PriceCalulator();",
+                    "+    private PriceCalculator prices = new PriceCalculator();",
+                ],
+            ),
+            ("src/shop/Prices.java", &["-class PriceCalulator {", "+class PriceCalculator {"]),
+        ],
+    },
+    // Nothing may change below.
+    Case {
+        name: "only tests",
+        files: &[("test/sum.test.js", "describe('sum', () => {\n  it.only('adds', () => {});\n});\n")],
+        title: "Document how to run a single test",
+        body: "New contributors don't know about `it.only`. Could CONTRIBUTING mention that one may use it to run only one test, and that it must not be committed?",
+        want: &[],
+    },
+    Case {
+        name: "keeps the old",
+        files: &[("a.py", "import yaml\nx = yaml.load(f)\n")],
+        title: "yaml.safe_load breaks our custom tags",
+        body: "Since 2.1 our plugin uses yaml.safe_load and can't read `!point` any more. In the core you still have yaml.load(f), which works. Please keep it.",
+        want: &[],
+    },
+    Case {
+        name: "value",
+        files: &[("conf.py", "timeout = 5\nretries = timeout\n")],
+        title: "timeout too short",
+        body: "`timeout` should be `30`, 5 seconds are not enough on slow links.",
+        want: &[],
+    },
+    Case {
+        name: "someone else's words",
+        files: &[("a.py", "def fetch():\n    pass\n")],
+        title: "Confusing advice from the linter",
+        body: "pylint tells me to rename `fetch` to `_fetch`. Is that right?",
+        want: &[],
+    },
+    Case {
+        name: "blamed diff",
+        files: &[("a.py", "x = 2\ny = x\n")],
+        title: "x is wrong since 1.4",
+        body: "bisected it to this change:\n\n```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 2\n+x = 1\n y = x\n```\n\nPlease have a look.",
+        want: &[],
+    },
+    Case {
+        name: "large",
+        files: &[("a.py", "def f(x):\n    if x == None:\n        return\n"), ("b.py", "print('x')\n")],
+        title: "Move to async",
+        body: "We should rewrite the HTTP layer on top of asyncio. All functions in a.py need to become coroutines, None checks have to go and print should be replaced by proper logging.",
+        want: &[],
+    },
+    Case {
+        name: "log in prose",
+        files: &[("a.txt", "foo\n")],
+        title: "Upgrade prints nonsense",
+        body: "While upgrading, it prints: please replace `foo` by `bar` in a.txt. I don't understand what I should do.",
+        want: &[],
+    },
+    Case {
+        name: "which one",
+        files: &[("a.py", "def get():\n    pass\n"), ("b.py", "def get():\n    pass\n")],
+        title: "Rename get",
+        body: "Rename `get` to `fetch`, please.",
+        want: &[],
+    },
+    Case {
+        name: "licence choice",
+        files: &[("a.py", "x = 1\n")],
+        title: "Add a license",
+        body: "There is no license. Maybe MIT or BSD-3-Clause? Or GPL? Let's discuss.",
+        want: &[],
+    },
+    Case {
+        name: "slow strings",
+        files: &[("A.java", "class A {\n    boolean f(String a) {\n        return a == \"x\";\n    }\n}\n")],
+        title: "Performance: interning strings",
+        body: "In A.java the strings are interned beforehand, so comparing them by reference with == is fine and faster than equals. Could we do the same in other classes?",
+        want: &[],
+    },
+];
+
+/// A third set, over the shared tree: mostly what comes near to a request and is none.
+const NEAR: &[(&str, &str, &[(&str, &[&str])])] = &[
+    (
+        "YAML parse error in depot.yml",
+        "I get `yaml.scanner.ScannerError: mapping values are not allowed here` when starting the server, my depot.yml is attached. What is wrong with it?",
+        &[],
+    ),
+    (
+        "Deadlock?",
+        "Under load the gateway hangs sometimes, I could not find out why. `go test -race` shows nothing. Any ideas what to look at?",
+        &[],
+    ),
+    (
+        "Board shows NaN km",
+        "Since yesterday the distance column is NaN for the first driver. Probably the stop has no coordinates.",
+        &[],
+    ),
+    (
+        "Strings in labels should be translated",
+        "Labels.java has hard coded strings like \"express\". They should come from a resource bundle, so that equals works with every language.",
+        &[],
+    ),
+    (
+        "Remove debug output of the printer",
+        "The printer driver prints debug macros on every page (ESC/P). Can we remove them in the printer's settings?",
+        &[],
+    ),
+    (
+        "Add .editorconfig support to the importer",
+        "The importer should respect an .editorconfig of the partner when it writes files.",
+        &[],
+    ),
+    ("Update LICENSE year", "LICENSE still says 2023. Please update.", &[]),
+    (
+        "`colour` vs `color`",
+        "The API says `colour` in one place and `color` in another one. We need to be consistent. What do people prefer?",
+        &[],
+    ),
+    ("replace polling", "Please replace the polling with websockets.", &[]),
+    (
+        "Rename project to Harbourmaster",
+        "We should rename the project from Depot to Harbourmaster, including the repository.",
+        &[],
+    ),
+    (
+        "Please rename things",
+        "- rename `calc_route`\n- rename `total_length`\n\nto something that says what they do",
+        &[],
+    ),
+    (
+        "calc_route",
+        "As discussed: `calc_route` will be renamed to `order_stops` in 0.6, until then plugins must use the old name.",
+        &[],
+    ),
+    (
+        "docs: `calc_price`",
+        "In docs/operations.md it should say `price_of` instead of `calc_price`, once #41 is merged.",
+        &[],
+    ),
+    (
+        "Bump python",
+        "Please change `requires-python = \">=3.11\"` to `requires-python = \">=3.12\"`, except for the docs build.",
+        &[],
+    ),
+    ("mutex", "We use a mutex for `last`, a `sync.Map` would be faster. Replace `sync.Mutex` with `sync.Map`?", &[]),
+    (
+        "Safe loader?",
+        "Someone on the forum claims that yaml.load(stream) allows remote code execution. We only load our own file so I think that is fine, right?",
+        &[],
+    ),
+    ("Wrong word", "In the README, \"parcel\" should be \"package\".", &[]),
+    ("Grüße", "Bitte `calc_route` in `order_stops` umbenennen, danke!", &[]),
+    (
+        "Labels test",
+        "Please add a test that `code == \"EXP\"` is recognised as express even if the string is not interned.",
+        &[],
+    ),
+    (
+        "http",
+        "Could you replace http://localhost:8080 in our customers' configuration with https? The README is fine as it is.",
+        &[],
+    ),
+    (
+        "gateway: wrong position after two updates",
+        "Not a deadlock, but when two drivers report at the same time p.mu.Lock() is taken twice and the last one wins. That is by design I guess?",
+        &[],
+    ),
+    // These are clear.
+    (
+        "Min python is 3.12 now",
+        "Please change `requires-python = \">=3.11\"` to `requires-python = \">=3.12\"` in pyproject.toml.",
+        &[("pyproject.toml", &["-requires-python = \">=3.11\"", "+requires-python = \">=3.12\""])],
+    ),
+    (
+        "README: open the right page",
+        "Hey there,\n\nin README.md, http://localhost:8080/board should be http://localhost:8080/today (the old page is gone).",
+        &[],
+    ),
+    (
+        "Greeting",
+        "`\"Good morning, \"` should be changed to `\"Hello, \"`, drivers start at noon, too.",
+        &[(
+            "api/server.py",
+            &["-    return \"Good morning, \" + driver.name", "+    return \"Hello, \" + driver.name"],
+        )],
+    ),
+    (
+        "Constant",
+        "rename HTTP_TIMEOUT to ROUTING_TIMEOUT please",
+        &[("api/routing.py", &["-HTTP_TIMEOUT = 30", "+ROUTING_TIMEOUT = 30"])],
+    ),
+    (
+        "Safe YAML",
+        "bandit B506: yaml.load without SafeLoader can instantiate arbitrary objects, found twice in api/. Let's use yaml.safe_load.",
+        &[
+            ("api/imports.py", &["-    batch = yaml.load(upload)", "+    batch = yaml.safe_load(upload)"]),
+            ("api/settings.py", &["-        return yaml.load(stream)", "+        return yaml.safe_load(stream)"]),
+        ],
+    ),
+    (
+        "dbg! left in release",
+        "Running the binary prints `[src/lib.rs:6] base = 340` for each parcel to stderr. That's a forgotten dbg!().",
+        &[(
+            "core/src/lib.rs",
+            &["-    dbg!(base);", "-    let surcharge = dbg!(steps * 40);", "+    let surcharge = steps * 40;"],
+        )],
+    ),
+    (
+        "Deadlock in positions.set",
+        "go vet is silent, but `defer p.mu.Lock()` in `set` is obviously a typo and should be `defer p.mu.Unlock()`. Every second request blocks forever.",
+        &[("gateway/main.go", &["-\tdefer p.mu.Lock()", "+\tdefer p.mu.Unlock()"])],
+    ),
+    (
+        "No contributing guide",
+        "I would like to help but there is no CONTRIBUTING.md in the repository. Could you add a contributing guide?",
+        &[("CONTRIBUTING.md", &[])],
+    ),
+];
+
+#[tokio::test]
+async fn what_comes_near_to_a_request_is_told_from_one() {
+    let bench = Bench::depot();
+    let (mut missed, mut wrong) = (Vec::new(), Vec::new());
+    for (title, body, want) in NEAR {
+        let outcome = bench.solve(title, body).await;
+        let mut got = outcome.lines();
+        let mut wanted = BTreeMap::new();
+        for (path, lines) in *want {
+            // A new file is only asked to be there.
+            if lines.is_empty() && got.remove(*path).is_none() {
+                missed.push(format!("{title}: no {path}"));
+            } else if !lines.is_empty() {
+                wanted.insert((*path).to_owned(), lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>());
+            }
+        }
+        if got != wanted && got.is_empty() {
+            missed.push(format!("{title}: {:#?}{:#?}", outcome.changes.validation.errors, outcome.refused));
+        } else if got != wanted {
+            wrong.push(format!("{title}: {got:#?}"));
+        }
+    }
+    assert!(
+        wrong.is_empty() && missed.is_empty(),
+        "{} wrong\n{}\n{} missed\n{}",
+        wrong.len(),
+        wrong.join("\n"),
+        missed.len(),
+        missed.join("\n")
+    );
+}
+
+#[tokio::test]
+async fn a_second_set_that_the_mechanics_were_not_made_for() {
+    let (mut right, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    for case in CASES {
+        let bench = Bench::of(case.files);
+        let outcome = bench.solve(case.title, case.body).await;
+        let want: BTreeMap<String, Vec<String>> = case
+            .want
+            .iter()
+            .map(|(path, lines)| ((*path).to_owned(), lines.iter().map(|line| (*line).to_owned()).collect()))
+            .collect();
+        let got = outcome.lines();
+        if got == want {
+            right += 1;
+        } else if got.is_empty() {
+            missed.push(format!("{}: {:#?}{:#?}", case.name, outcome.changes.validation.errors, outcome.refused));
+        } else {
+            wrong.push(format!("{}: {got:#?}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+    assert!(missed.is_empty(), "{right} of {} right, missed:\n{}", CASES.len(), missed.join("\n"));
+}
