@@ -13,6 +13,7 @@ mod cli_fix;
 mod commands;
 mod contribute;
 mod coder;
+mod crew;
 mod demo;
 mod faults;
 mod flow;

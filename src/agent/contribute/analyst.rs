@@ -10,6 +10,7 @@ use super::brief::{Brief, Section};
 use super::query::{NAMED, Query};
 use super::survey::{self, Class, Survey};
 use super::{customs, demand, explorer, retrieval, triage, words};
+use crate::agent::mechanic::{self, Understanding};
 use crate::agent::{Agent, Context, Contributing, Error, Role};
 use crate::artifact::swarm::{
     Analysis, ChangeType, CurrentIssue, Difficulty, FileToModify, ImplementationPlan, IssueAnalysis, Kind, Risk,
@@ -50,7 +51,8 @@ impl Agent for Analyst {
         let survey = Survey::of(tree).await?;
         let context = customs::context(tree, &survey).await?;
         let files = files(cx, &brief, &survey).await?;
-        let requirements = requirements(&brief);
+        let understood = mechanic::understand(&brief.title, &brief.body);
+        let requirements = requirements(&brief, &understood);
         let complexity = triage::difficulty(&issue.labels, issue.kind, &brief, Some(files.len()));
         let breaking = is_breaking(&brief, &issue.labels);
         let steps = steps(&brief, issue.kind, &files, &requirements, &survey);
@@ -67,7 +69,7 @@ impl Agent for Analyst {
             requirements,
         };
         let risk_level = risk(&analysis, &brief);
-        let blockers = blockers(&brief, &analysis);
+        let blockers = blockers(&brief, &analysis, &understood);
         Ok(Document::completed(
             cx.timestamp(),
             IssueAnalysis {
@@ -137,17 +139,13 @@ fn summary(brief: &Brief) -> String {
     }
 }
 
-fn requirements(brief: &Brief) -> Vec<String> {
-    let mut all = mechanical(brief);
+/// What can be done mechanically comes first, then what the sentences ask for.
+fn requirements(brief: &Brief, understood: &Understanding) -> Vec<String> {
+    let mut all: Vec<String> = understood.asks.iter().map(|ask| words::line(&ask.describe(), MAX_TEXT)).collect();
     let more = demand::demands(brief);
     all.extend(more.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
     all.truncate(MAX_NOTES);
     all
-}
-
-/// What is asked for in a form that can be done mechanically, as sentences.
-fn mechanical(_brief: &Brief) -> Vec<String> {
-    Vec::new()
 }
 
 /// Files that the issue leads to: named, traced, or the home of a symbol that it names.
@@ -378,8 +376,12 @@ fn is_guarded(path: &str) -> bool {
 }
 
 /// Questions that have to be answered before the work can be sure of its aim.
-fn blockers(brief: &Brief, analysis: &Analysis) -> Vec<String> {
+fn blockers(brief: &Brief, analysis: &Analysis, understood: &Understanding) -> Vec<String> {
     let mut blockers = Vec::new();
+    if understood.is_actionable() {
+        // What can be done as it stands needs no answer first; who does it sees what excludes it.
+        return blockers;
+    }
     if words::stems(&brief.title).count() + words::stems(&brief.body).count() < 2 {
         blockers.push("What should change? The issue says too little to tell.".to_owned());
     } else if demand::is_question(brief) {

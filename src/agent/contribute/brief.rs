@@ -78,7 +78,7 @@ impl Brief {
         let body: String = body.chars().take(MAX_BODY).collect();
         let (body, in_body) = redacted(&body);
         let (title, in_title) = redacted(&words::line(title, MAX_TITLE));
-        let mut brief = Self { title, secrets: in_body || in_title, ..Self::default() };
+        let mut brief = Self { title, secrets: in_body || in_title || body.contains(LEFT_OUT), ..Self::default() };
         brief.markdown(&body);
         brief.spans_of_title();
         brief.frames = frames(&body);

@@ -188,8 +188,10 @@ pub(super) fn demands(brief: &Brief) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut add = |text: &str| {
         let text = words::line(text.trim_start_matches(['-', '*', '•', ' ']), MAX_LENGTH);
-        let key: Vec<String> = words::stems(&text).collect();
-        if !key.is_empty() && found.len() < MAX_DEMANDS && seen.insert(key) {
+        let (claim, stems) = (Claim::of(&text), words::stems(&text).collect::<Vec<_>>());
+        let empty = stems.is_empty();
+        let key = (claim.negated, claim.value, stems);
+        if !empty && found.len() < MAX_DEMANDS && seen.insert(key) {
             found.push(text);
         }
     };

@@ -21,6 +21,8 @@ pub(super) struct Query {
     pub(super) stems: HashMap<String, usize>,
     pub(super) names: HashMap<String, usize>,
     pub(super) phrases: Vec<(usize, String)>,
+    /// Of the title.
+    pub(super) title: BTreeSet<String>,
     /// What the issue names as a place, by path: how strongly, and why.
     pub(super) places: BTreeMap<String, Place>,
 }
@@ -28,6 +30,8 @@ pub(super) struct Query {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {
     pub(super) text: String,
+    /// The word as somebody wrote it.
+    pub(super) shown: String,
     pub(super) weight: f32,
     pub(super) kind: Kind,
 }
@@ -76,7 +80,7 @@ impl Query {
         for span in &brief.spans {
             stems(span).into_iter().for_each(|stem| add(Kind::Stem, stem, 0.6));
         }
-        for name in brief.names() {
+        for name in brief.names().into_iter().filter(|name| !is_everywhere(name)) {
             add(Kind::Name, name, 2.0);
         }
         for block in &brief.code {
@@ -87,12 +91,21 @@ impl Query {
         for phrase in phrases(brief) {
             add(Kind::Phrase, phrase, 2.0);
         }
-        Self::new(weights, places(brief, survey))
+        let texts = std::iter::once(&brief.title).chain(brief.prose().map(|s| &s.text)).chain(&brief.code);
+        let mut words: HashMap<String, String> = HashMap::new();
+        for (stem, word) in texts.flat_map(|text| words::stemmed(text)) {
+            words.entry(stem).or_insert(word);
+        }
+        let terms = weights.into_iter().map(|((kind, text), weight)| Term {
+            shown: words.get(&text).filter(|_| kind == Kind::Stem).unwrap_or(&text).clone(),
+            text,
+            weight,
+            kind,
+        });
+        Self { title: stems(&brief.title), ..Self::new(terms.collect(), places(brief, survey)) }
     }
 
-    fn new(weights: BTreeMap<(Kind, String), f32>, places: BTreeMap<String, Place>) -> Self {
-        let mut terms: Vec<Term> =
-            weights.into_iter().map(|((kind, text), weight)| Term { text, weight, kind }).collect();
+    fn new(mut terms: Vec<Term>, places: BTreeMap<String, Place>) -> Self {
         terms.sort_by(|one, two| two.weight.total_cmp(&one.weight).then_with(|| one.text.cmp(&two.text)));
         terms.truncate(MAX_TERMS);
         let mut query = Self { places, ..Self::default() };
@@ -133,8 +146,9 @@ fn places(brief: &Brief, survey: &Survey) -> BTreeMap<String, Place> {
         place.why.insert(why);
         place.lines.extend(line.filter(|line| *line > 0));
     };
-    let traced: BTreeSet<&str> = brief.frames.iter().map(|frame| frame.path.as_str()).collect();
-    for (mention, line) in brief.paths.iter().filter(|(path, _)| !traced.contains(path.as_str())) {
+    let bare = |path: &str| path.trim_start_matches('/').to_owned();
+    let traced: BTreeSet<String> = brief.frames.iter().map(|frame| bare(&frame.path)).collect();
+    for (mention, line) in brief.paths.iter().filter(|(path, _)| !traced.contains(&bare(path))) {
         if let Some(file) = survey.resolve(mention) {
             add(&file.path, if mention.contains('/') { 1.4 } else { 1.0 }, NAMED, *line);
         }
@@ -184,6 +198,14 @@ fn qualified(brief: &Brief, survey: &Survey) -> BTreeMap<String, f32> {
         }
     }
     found
+}
+
+/// Names that most files have, whatever they are about.
+fn is_everywhere(name: &str) -> bool {
+    matches!(
+        name,
+        "main" | "self" | "this" | "module" | "None" | "null" | "True" | "False" | "true" | "false" | "undefined"
+    ) || name.starts_with("__") && name.ends_with("__")
 }
 
 fn stem_of(path: &str) -> &str {

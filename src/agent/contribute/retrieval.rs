@@ -21,6 +21,8 @@ const LENGTH: [f32; FIELDS] = [0.3, 0.6, 0.75, 0.75];
 const K1: f32 = 1.2;
 /// Files that define a named symbol, beyond which the name says nothing.
 const MAX_DEFINERS: usize = 8;
+/// The share of the best score that a file gets for a name that the title spells out.
+const BY_TITLE: f32 = 0.25;
 const MAX_LINES: usize = 5;
 const MAX_PREVIEW: usize = 900;
 const PREVIEW_BEFORE: usize = 3;
@@ -62,6 +64,9 @@ pub(super) fn measure(query: &Query, path: &str, text: &str) -> Measured {
         for word in line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()) {
             let known = memo.entry(word).or_insert_with(|| Word::of(query, word));
             measured.lengths[field] += known.length;
+            if field == CODE && is_keyword(word) {
+                continue;
+            }
             for index in &known.terms {
                 measured.add(Some(*index), field);
             }
@@ -134,7 +139,8 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
                     0.12 * weight / definers.get(*index).copied().unwrap_or(1).max(1) as f32
                 })
                 .sum();
-            let boost = place.map_or(0.0, |place| place.weight) + by_symbol.min(0.6);
+            let named_so = if is_titled(query, &file.path) { BY_TITLE } else { 0.0 };
+            let boost = place.map_or(0.0, |place| place.weight) + by_symbol.min(0.6) + named_so;
             let score = score + best * boost * by_class(file.class).max(0.6);
             (score > 0.0).then(|| Hit {
                 path: file.path.clone(),
@@ -148,6 +154,13 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
         .collect();
     hits.sort_by(|one, two| two.score.total_cmp(&one.score).then_with(|| one.path.cmp(&two.path)));
     hits
+}
+
+/// Whether every word of a file's name is in the title.
+fn is_titled(query: &Query, path: &str) -> bool {
+    let name = super::survey::name(path).split('.').next().unwrap_or_default();
+    let mut words = words::stems(name).peekable();
+    words.peek().is_some() && words.all(|stem| query.title.contains(&stem))
 }
 
 /// The lines of a file that are most about the query, and an excerpt around the best of them.
@@ -210,6 +223,108 @@ impl Word {
         terms.extend(query.names.get(word));
         Self { terms, length: u32::try_from(parts.len()).unwrap_or(1) }
     }
+}
+
+/// Words of a language's own grammar and its simplest types: in code they say nothing, however often they stand there.
+fn is_keyword(word: &str) -> bool {
+    const KEYWORDS: &[&str] = &[
+        "abstract",
+        "any",
+        "array",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "begin",
+        "bool",
+        "boolean",
+        "break",
+        "byte",
+        "case",
+        "catch",
+        "char",
+        "class",
+        "const",
+        "continue",
+        "def",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "dyn",
+        "else",
+        "end",
+        "enum",
+        "except",
+        "export",
+        "extends",
+        "final",
+        "finally",
+        "float",
+        "fn",
+        "for",
+        "from",
+        "func",
+        "function",
+        "goto",
+        "if",
+        "impl",
+        "implements",
+        "import",
+        "in",
+        "instanceof",
+        "int",
+        "interface",
+        "let",
+        "long",
+        "loop",
+        "match",
+        "mod",
+        "module",
+        "mut",
+        "namespace",
+        "new",
+        "nil",
+        "null",
+        "number",
+        "object",
+        "package",
+        "pass",
+        "private",
+        "protected",
+        "pub",
+        "public",
+        "raise",
+        "require",
+        "return",
+        "self",
+        "short",
+        "static",
+        "str",
+        "string",
+        "struct",
+        "super",
+        "switch",
+        "then",
+        "this",
+        "throw",
+        "throws",
+        "trait",
+        "try",
+        "type",
+        "typeof",
+        "unsafe",
+        "unsigned",
+        "use",
+        "using",
+        "var",
+        "void",
+        "where",
+        "while",
+        "with",
+        "yield",
+    ];
+    KEYWORDS.binary_search(&word).is_ok()
 }
 
 /// Which lines are comments, told by how they begin. Strings over several lines count as comments where they document.
@@ -300,7 +415,7 @@ fn by_class(class: Class) -> f32 {
 fn why(query: &Query, place: Option<&super::query::Place>, defined: &[usize], mut parts: Vec<(f32, usize)>) -> String {
     let mut reasons: Vec<String> =
         place.into_iter().flat_map(|place| &place.why).map(|why| (*why).to_owned()).collect();
-    let text = |index: &usize| query.terms.get(*index).map(|term| term.text.as_str());
+    let text = |index: &usize| query.terms.get(*index).map(|term| term.shown.as_str());
     let names: Vec<String> = defined.iter().filter_map(text).take(3).map(|name| format!("`{name}`")).collect();
     if !names.is_empty() {
         reasons.push(format!("defines {}", names.join(", ")));
@@ -351,6 +466,11 @@ mod tests {
         check("a.rb", "module M\n  def self.call(x)\n", &["M", "call"]);
         check("a.c", "static int parse_it(const char *s)\n{\n  if (x)\n  parse(x);\n", &["parse_it"]);
         check("a.md", "class is a word\n", &[]);
+    }
+
+    #[test]
+    fn a_keyword_is_none_when_it_is_part_of_a_name() {
+        assert!(is_keyword("abstract") && is_keyword("number") && is_keyword("yield") && !is_keyword("typeName"));
     }
 
     #[test]

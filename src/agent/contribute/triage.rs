@@ -333,7 +333,9 @@ fn labelled<'l>(labels: &'l [String], among: &[&str]) -> Option<&'l str> {
 fn padded(text: &str) -> String {
     let words: String = text
         .chars()
-        .map(|c| if c.is_alphanumeric() || c == '\'' { c.to_lowercase().next().unwrap_or(c) } else { ' ' })
+        .map(
+            |c| if c.is_alphanumeric() || matches!(c, '\'' | '_') { c.to_lowercase().next().unwrap_or(c) } else { ' ' },
+        )
         .collect();
     format!(" {} ", words.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -350,11 +350,16 @@ pub(super) fn stem(word: &str) -> String {
 
 /// The stems of a text's words, stop words and single letters left out, in their order.
 pub(super) fn stems(text: &str) -> impl Iterator<Item = String> + '_ {
+    stemmed(text).map(|(stem, _)| stem)
+}
+
+/// The same, each with the word it came from.
+pub(super) fn stemmed(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty() && word.len() <= 200)
         .flat_map(parts)
         .filter(|part| part.chars().nth(1).is_some() && !is_stop(part) && !part.chars().all(|c| c.is_ascii_digit()))
-        .map(|part| stem(&part))
+        .map(|part| (stem(&part), part))
 }
 
 /// Whether a word has the look of code: `snake_case`, `camelCase`, `PascalCase` of two words, `CONSTANT_CASE`.
