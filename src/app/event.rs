@@ -250,7 +250,10 @@ impl App {
         Ok(match &event.action {
             InstallationAction::Deleted { repositories } => {
                 let ended = self.store.cancel_installation(event.installation, "the App was uninstalled").await?;
-                let gone = self.purge(repositories).await;
+                // The list may be cut, or empty where all were selected: the rows know the ones that we have.
+                let mut all = self.store.repositories_of(event.installation).await?;
+                all.extend(repositories.iter().filter(|id| !all.contains(id)).copied().collect::<Vec<_>>());
+                let gone = self.purge(&all).await;
                 handled(format!("uninstalled by {account}; {ended} jobs ended, {gone} mirrors removed"))
             }
             InstallationAction::Suspended => {

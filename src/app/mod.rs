@@ -70,6 +70,8 @@ pub struct App {
     /// Nobody can reach our webhook: the delivery log is all we have.
     poll: bool,
     started_at: Millis,
+    /// A delivery younger than this, in milliseconds, may still be on its way here.
+    on_its_way: Millis,
     /// Asks for a sweep now.
     wake: Arc<tokio::sync::Notify>,
 }

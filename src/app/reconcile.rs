@@ -23,8 +23,6 @@ const WINDOW: Millis = 3 * 24 * 3_600_000;
 const OVERLAP: Millis = 10 * 60_000;
 /// Somebody who tries the App from a laptop may have acted before the server ran.
 const FIRST_POLL: Millis = 3_600_000;
-/// A delivery this young may still be on its way here.
-const ON_ITS_WAY: Millis = 20_000;
 /// Pages of a hundred that one pass reads.
 const PAGES: usize = 200;
 /// How often pull requests and labels are compared with the rows.
@@ -92,7 +90,7 @@ impl App {
         let since = cursor.map_or(now - first, |last| last - OVERLAP).max(now - WINDOW);
         let log = self.log_since(since).await?;
         // What has not settled yet is looked at again by the next pass.
-        let read_to = log.iter().map(|entry| entry.delivered_at).max().unwrap_or(now).min(now - ON_ITS_WAY);
+        let read_to = log.iter().map(|entry| entry.delivered_at).max().unwrap_or(now).min(now - self.on_its_way);
         let done = self.deal_with(log, now).await?;
         self.store.set_cursor(CURSOR, &read_to.max(cursor.unwrap_or(0)).to_string()).await?;
         if done != CaughtUp::default() {
@@ -126,7 +124,7 @@ impl App {
         let mut missed: Vec<(DeliveryId, Vec<DeliveryInfo>)> = Vec::new();
         for (guid, entries) in by_guid {
             let delivered = entries.iter().any(|entry| entry.ok) && !self.poll;
-            let on_its_way = entries.iter().any(|entry| now.saturating_sub(entry.delivered_at) < ON_ITS_WAY);
+            let on_its_way = entries.iter().any(|entry| now.saturating_sub(entry.delivered_at) < self.on_its_way);
             if delivered || (on_its_way && !self.poll && !self.missed_at_start(&entries)) {
                 continue;
             }

@@ -42,6 +42,7 @@ impl App {
             reconcile_every: config.tuning.reconcile,
             poll: config.tuning.poll,
             started_at,
+            on_its_way: i64::try_from(2 * config.tuning.settle.as_millis()).unwrap_or(i64::MAX),
             wake: Arc::default(),
             queue: Arc::new(queue),
             store,

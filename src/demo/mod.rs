@@ -264,6 +264,11 @@ impl GitHubBox {
         self.shared.world().faults.push(fault);
     }
 
+    /// Takes back the faults that no call has met yet.
+    pub fn forgive(&self) {
+        self.shared.world().faults.clear();
+    }
+
     /// Scripted faults that no call has met yet.
     pub fn faults_left(&self) -> usize {
         self.shared.world().faults.len()

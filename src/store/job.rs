@@ -163,6 +163,22 @@ impl Store {
         self.cancel(of_it, &installation.to_string(), "", reason).await
     }
 
+    /// The repositories that jobs of an installation were about.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn repositories_of(&self, installation: InstallationId) -> Result<Vec<RepositoryId>, Error> {
+        let rows: Vec<i64> = sqlx::query_scalar(
+            "SELECT DISTINCT coalesce(json_extract(payload, '$.repository'), json_extract(payload, '$.place.repository'))
+             FROM job WHERE kind <> 'delivery' AND
+                 coalesce(json_extract(payload, '$.installation'), json_extract(payload, '$.place.installation')) = ?",
+        )
+        .bind(installation.0.cast_signed())
+        .fetch_all(&mut *self.reader().await?)
+        .await?;
+        Ok(rows.into_iter().map(|id| RepositoryId(id.cast_unsigned())).collect())
+    }
+
     /// `which` is a condition over `?3` and `?4`.
     async fn cancel(&self, which: &'static str, third: &str, fourth: &str, reason: &str) -> Result<u64, Error> {
         let now = self.now();

@@ -10,9 +10,9 @@
 mod analysis;
 mod cli;
 mod cli_fix;
+mod coder;
 mod commands;
 mod contribute;
-mod coder;
 mod crew;
 mod demo;
 mod faults;

@@ -89,7 +89,7 @@ async fn a_crash_during_any_call_of_a_fix_leaves_one_commit_and_one_answer() {
         })
         .await;
         let commits = world.github.commits(REPO, &before.head_ref);
-        assert_eq!(commits[0].parents, [before.head_sha.clone()], "{method} {path}: one commit on top");
+        assert_eq!(commits[0].parents, std::slice::from_ref(&before.head_sha), "{method} {path}: one commit on top");
         assert_eq!(world.github.file(REPO, &before.head_ref, "src/read.py").as_deref(), Some(SAFE));
         let said = world.said(number);
         assert_eq!(said.len(), 1, "{method} {path}: {said:?}");

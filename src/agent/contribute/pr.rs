@@ -125,18 +125,13 @@ fn draft(input: &PrInput) -> PullDraft {
 fn summary(input: &PrInput, changed: &[ChangeNote]) -> String {
     let asked = input.analyst.outcome.as_ref().map_or("", |analysis| analysis.analysis.summary.as_str());
     let asked = words::line(asked, 600);
-    let mut seen = BTreeSet::new();
-    let done: Vec<&str> = changed
-        .iter()
-        .map(|change| change.description.trim_end_matches(['.', ' ']))
-        .filter(|text| !text.is_empty() && seen.insert(*text))
-        .take(5)
-        .collect();
-    let files = crate::stdx::text::count(changed.len(), "file");
-    let done = match (changed.is_empty(), done.is_empty()) {
-        (true, _) => "Nothing was changed.".to_owned(),
-        (false, true) => format!("This changes {files}."),
-        (false, false) => format!("This changes {files}: {}.", done.join("; ")),
+    // With more files, each says for itself what was done in it.
+    let done = match changed {
+        [] => "Nothing was changed.".to_owned(),
+        [one] if !one.description.is_empty() => {
+            format!("This changes 1 file: {}.", one.description.trim_end_matches(['.', ' ']))
+        }
+        several => format!("This changes {}.", crate::stdx::text::count(several.len(), "file")),
     };
     words::line(&format!("The issue: {asked} {done}"), MAX_SUMMARY)
 }

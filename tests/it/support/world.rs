@@ -114,16 +114,22 @@ impl World {
         self.mute_webhooks();
     }
 
-    /// All that the delivery log still has for us has come, and is worked off.
-    pub async fn caught_up(&self) {
-        for _ in 0..20 {
+    /// All that the delivery log still has for us has come, and is worked off; how it came.
+    pub async fn caught_up(&self) -> app::CaughtUp {
+        let (mut all, mut quiet) = (app::CaughtUp::default(), 0);
+        for _ in 0..200 {
             let done = self.app.catch_up().await.unwrap();
             self.settle().await;
-            if done == app::CaughtUp::default() {
-                return;
+            all.redelivered += done.redelivered;
+            all.taken += done.taken;
+            quiet = if done == app::CaughtUp::default() { quiet + 1 } else { 0 };
+            // What is young may still be on its way: the log is asked until it is old.
+            if quiet > 15 {
+                return all;
             }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("there is always something left in the delivery log");
+        panic!("there is always something left in the delivery log: {all:?}");
     }
 
     /// From here on GitHub's deliveries reach nobody.
