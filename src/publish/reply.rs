@@ -63,7 +63,7 @@ impl Publisher {
             return Ok(comment);
         }
         let replies: Vec<Reply> = sections(&row.intent).into_iter().map(|section| section.reply).collect();
-        let body = render::reply(&replies, intent.run, &marker::of_key(&key));
+        let body = render::reply(&replies, &app.slug, intent.run, &marker::of_key(&key));
         if let Some(there) = self.standing_comment(repo, app, intent.number, &row).await? {
             if same(&there.body, &body) {
                 return self.said(&key, there.id).await;
