@@ -183,10 +183,10 @@ fn cannot_solve(understood: &[String], plan: &[String], files: &[String], why: &
     part(
         "What would help",
         [
-            "- Paste a patch into the issue, as `git diff` writes it, in a fenced block.",
-            "- Or write what to replace: \"replace `old text` by `new text` in `path/of/the/file`\".",
+            "- Paste a patch into the issue's text, as `git diff` writes it, in a fenced block.",
+            "- Or say there what to replace: \"replace `old text` by `new text` in `path/of/the/file`\".",
             "- Or name a rule whose fix is wanted, and the file. `octoswarm rules` lists the rules.",
-            "- Then ask again with `/swarm fix`.",
+            "- Then ask again with `/swarm fix`. The issue's title and text are read for that, not the comments.",
             "- For whoever runs this server: no language model is set up, so only such mechanical changes are made.",
         ]
         .join("\n"),
