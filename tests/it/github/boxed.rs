@@ -305,3 +305,33 @@ async fn a_pull_request_that_would_close_an_issue_is_linked_until_it_is_closed()
     world.end();
     assert!(matches!(world.repo.linked_pulls(IssueNumber(999)).await, Err(Error::NotFound { .. })));
 }
+
+#[tokio::test]
+async fn a_rename_is_survived_and_an_archive_is_named() {
+    let world = boxed().await;
+    let issue = IssueNumber(world.people.open_issue("mona", REPO, "One", "").await.unwrap());
+    world.people.rename_repo("octo", REPO, "sums").await.unwrap();
+    let repo = &world.repo;
+    assert_eq!(repo.info().await.unwrap().name.to_string(), "octo/sums");
+    assert_eq!(repo.issue(issue).await.unwrap().number, issue);
+    let comment = repo.create_comment(issue, "still here").await.unwrap();
+    assert_eq!(repo.comments(issue).await.unwrap()[0].id, comment.id);
+    assert!(repo.branch_head("main").await.unwrap().is_some());
+    assert!(repo.linked_pulls(issue).await.unwrap().is_empty());
+    assert!(repo.role_of("ada").await.unwrap().writes);
+
+    world.people.archive_repo("octo", "octo/sums").await.unwrap();
+    assert!(repo.info().await.unwrap().archived);
+    let error = repo.create_comment(issue, "too late").await.unwrap_err();
+    assert!(matches!(error, Error::Forbidden { .. }) && error.class() == Class::Discard, "{error:?}");
+    assert!(error.hint().unwrap().contains("unarchive"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_branch_that_takes_signed_commits_only_says_so() {
+    let world = boxed().await;
+    world.people.require_signatures(REPO, "main").await.unwrap();
+    assert!(world.repo.needs_signatures("main").await.unwrap());
+    assert!(!world.repo.needs_signatures("swarm/issue-1").await.unwrap());
+    world.end();
+}

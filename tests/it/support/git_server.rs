@@ -156,7 +156,9 @@ async fn respond(shared: &Shared, request: Request, authorization: Option<&str>)
         Manner::Endless if !asks_refs => {
             let packet = [b"ffff\x02".as_slice(), &[0; 0xffff - 5]].concat();
             let zeros = futures::stream::repeat_with(move || Ok::<_, std::io::Error>(Bytes::from(packet.clone())));
-            let begin = b"0008NAK\n0011\x02PACK\0\0\0\x02\0\0\0\x01".to_vec();
+            let begin = b"0008NAK\n0011\x02PACK\0\0\0\x02\0\0\0\x01";
+            // In answer to a push these are remarks for people, one packet after the other.
+            let begin = if pushes { Vec::new() } else { begin.to_vec() };
             let begin = futures::stream::once(async { Ok(Bytes::from(begin)) });
             typed(Body::from_stream(begin.chain(zeros)))
         }
