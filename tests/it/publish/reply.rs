@@ -94,6 +94,23 @@ async fn an_answer_is_one_comment_that_grows_and_changes_in_place() {
 }
 
 #[tokio::test]
+async fn an_outcome_is_not_taken_back_by_a_late_word_of_work() {
+    let talk = Talk::start().await;
+    talk.say(&talk.answer("fix", working())).await.unwrap();
+    talk.say(&talk.answer("fix", fixed())).await.unwrap();
+    let before = talk.world.writes();
+    talk.say(&talk.answer("fix", working())).await.unwrap();
+    assert_eq!(talk.world.writes(), before);
+    assert!(talk.only().body.contains("pushed as"));
+    // A label that is set again begins anew.
+    let contribution = |reply| talk.intent(About::Contribution, reply);
+    for (reply, part) in [(fixed(), "pushed as"), (working(), "Working on it"), (fixed(), "pushed as")] {
+        talk.say(&contribution(reply)).await.unwrap();
+        assert!(talk.ours()[1].body.contains(part));
+    }
+}
+
+#[tokio::test]
 async fn each_thing_has_a_comment_of_its_own() {
     let talk = Talk::start().await;
     talk.say(&talk.answer("help", Reply::Help)).await.unwrap();
