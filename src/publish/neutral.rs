@@ -74,7 +74,7 @@ pub(super) fn history(text: &str, own: Option<u64>) -> String {
 
 fn leading_number(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
-    text[..end].parse().ok()
+    Some(&text[..end]).filter(|digits| !digits.starts_with('0'))?.parse().ok()
 }
 
 fn ends_with_word(text: &str, word: &str) -> bool {
@@ -89,16 +89,20 @@ fn without_ci_words(text: &str) -> String {
     while let Some(open) = rest.find('[') {
         let (before, bracket) = rest.split_at(open);
         out.push_str(before);
-        let end = bracket.find(']').unwrap_or(bracket.len() - 1);
-        let inside = &bracket[1..end.max(1)];
-        let lower = inside.to_ascii_lowercase();
-        let about_ci = lower.contains("skip") || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == "ci");
-        if about_ci && bracket.contains(']') {
-            out.push_str(&format!("({inside})"));
-            rest = &bracket[end + 1..];
-        } else {
-            out.push('[');
-            rest = &bracket[1..];
+        let inside = bracket.find(']').map(|end| &bracket[1..end]);
+        let about_ci = |inside: &&str| {
+            let lower = inside.to_ascii_lowercase();
+            lower.contains("skip") || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == "ci")
+        };
+        match inside.filter(about_ci) {
+            Some(inside) => {
+                out.push_str(&format!("({inside})"));
+                rest = &bracket[inside.len() + 2..];
+            }
+            None => {
+                out.push('[');
+                rest = &bracket[1..];
+            }
         }
     }
     out.push_str(rest);

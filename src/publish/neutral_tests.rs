@@ -166,4 +166,26 @@ proptest! {
         assert_inert(&prose(&text));
         assert_inert(&code(&text));
     }
+
+    #[test]
+    fn no_message_acts(text in proptest::collection::vec(prop_oneof![
+        Just("@mona".to_owned()), Just("@".to_owned()), Just("#7".to_owned()), Just("#8".to_owned()), Just("#".to_owned()),
+        Just("GH-3".to_owned()), Just("gh-".to_owned()), Just("octo/calc".to_owned()), Just("fixes ".to_owned()),
+        Just("https://x.y/issues/3".to_owned()), Just("://".to_owned()), Just("[skip ci]".to_owned()), Just("[ci skip]".to_owned()),
+        Just("[".to_owned()), Just("]".to_owned()), Just("skip ".to_owned()), Just("no ci".to_owned()), Just("***NO_CI***".to_owned()),
+        Just("*".to_owned()), Just("skip-checks:true".to_owned()), Just(" ".to_owned()), Just("\n".to_owned()), Just("(".to_owned()),
+        Just("\u{200b}".to_owned()), "[a-z0-9]{1,3}", "\\PC{0,3}",
+    ], 0..14)) {
+        let said = history(&text.concat(), Some(7));
+        let acts = [
+            r"(?:^|[^A-Za-z0-9])@[A-Za-z0-9]",
+            r"[^\s(]#[0-9]|#(?:[0-689]|7[A-Za-z0-9])",
+            r"(?i)(?:^|[^a-z0-9])gh-[0-9]",
+            r"://\S",
+            r"(?i)\[(?:skip ci|ci skip|no ci)\]|\*\*\*NO_CI\*\*\*|skip-checks:",
+        ];
+        for pattern in acts {
+            prop_assert!(!regex::Regex::new(pattern).unwrap().is_match(&said), "{pattern} in {said:?}");
+        }
+    }
 }

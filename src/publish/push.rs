@@ -86,12 +86,13 @@ impl Publisher {
         let row = self.ledger.amend(&key, intent.run, "push", |_| sketch).await?;
         self.ledger.settled(&row).await;
         let message = message(intent);
-        let ours = match mode {
+        let commit = match mode {
             CommitMode::Git => Some(new.commit_on(&intent.parent, &message, who, intent.at).await?),
             CommitMode::Api => None,
         };
-        let ours = ours.or_else(|| told(&row));
-        let push = Push { repo, app, intent, ours };
+        // What another job pushed for the same task is adopted, like anything else that we would not push now.
+        let known = told(&row).filter(|_| row.state == EffectState::Proved);
+        let push = Push { repo, app, intent, ours: commit.clone().or(known) };
         if let Look::Done(pushed) = push.look().await? {
             return self.pushed(&key, pushed).await;
         }
@@ -99,15 +100,15 @@ impl Publisher {
             // It stood there once. Who took it away did not want it; only another job, asked for since, pushes again.
             return Err(Error::Superseded(format!("the commit was taken off the branch `{}`", intent.branch)));
         }
-        let written = match (mode, &push.ours) {
-            (CommitMode::Git, Some(commit)) => {
+        let written = match commit {
+            Some(commit) => {
                 let credential = repo.push_credential().await?;
                 let remote = Remote { repository: repo.id(), url: repo.clone_url(), credential: Some(credential) };
                 self.ledger.sent(&key).await?;
-                let sent = mirrors.push(remote, commit, &intent.branch, intent.expected.as_ref(), cancel).await;
-                sent.map(|()| commit.clone()).map_err(|error| push.git_refusal(error))
+                let sent = mirrors.push(remote, &commit, &intent.branch, intent.expected.as_ref(), cancel).await;
+                sent.map(|()| commit).map_err(|error| push.git_refusal(error))
             }
-            (CommitMode::Git | CommitMode::Api, _) => {
+            None => {
                 self.ledger.sent(&key).await?;
                 push.by_api(new, edits, &message).await
             }

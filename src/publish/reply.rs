@@ -63,7 +63,7 @@ impl Publisher {
             return Ok(comment);
         }
         let replies: Vec<Reply> = sections(&row.intent).into_iter().map(|section| section.reply).collect();
-        let body = render::reply(&replies, intent.run, &marker::of_key(&key));
+        let body = render::reply(&replies, &app.slug, intent.run, &marker::of_key(&key));
         if let Some(there) = self.standing_comment(repo, app, intent.number, &row).await? {
             if same(&there.body, &body) {
                 return self.said(&key, there.id).await;
@@ -127,14 +127,18 @@ fn changes(about: &About) -> bool {
     }
 }
 
-/// The sections with this reply among them: in the place of an earlier one on the same topic, else at the end.
+/// The sections with this reply among them: in the place of an earlier one on the same topic, else at the end. The outcome of
+/// a command stays when a job that was interrupted says once more that it is at work.
 fn amended(before: Option<&Value>, intent: &ReplyIntent) -> Value {
     let topic = match &intent.about {
         About::Comment { topic, .. } => topic.as_str(),
         About::Contribution | About::Refusal { .. } | About::Breaker { .. } => "",
     };
+    let of_command = matches!(intent.about, About::Comment { .. });
+    let is_working = |reply: &Reply| matches!(reply, Reply::Working { .. });
     let mut sections = before.map(sections).unwrap_or_default();
     match sections.iter().position(|section| section.topic == topic) {
+        Some(at) if of_command && is_working(&intent.reply) && !is_working(&sections[at].reply) => {}
         Some(at) => sections[at].reply = intent.reply.clone(),
         None if sections.len() >= REMEMBERED => {}
         None => sections.push(Section { topic: topic.to_owned(), reply: intent.reply.clone() }),

@@ -18,11 +18,11 @@ const SENTENCE: usize = 1_000;
 /// Characters of a name: a login, a word, a path.
 const NAME: usize = 300;
 
-/// The whole comment: a section for each reply, the run that spoke, the marker at the very end.
-pub(in crate::publish) fn reply(replies: &[Reply], run: Option<RunId>, marker: &str) -> String {
+/// The whole comment: a section for each reply, the run that spoke, the marker at the very end. `slug` is the App's.
+pub(in crate::publish) fn reply(replies: &[Reply], slug: &str, run: Option<RunId>, marker: &str) -> String {
     let shown = &replies[..replies.len().min(SECTIONS)];
     let room = BUDGET / shown.len().max(1) - 10;
-    let mut sections: Vec<String> = shown.iter().map(|reply| fit(&said(reply), room)).collect();
+    let mut sections: Vec<String> = shown.iter().map(|reply| fit(&said(reply, slug), room)).collect();
     if replies.len() > shown.len() {
         sections.push(format!("({} more in one comment than are answered.)", replies.len() - shown.len()));
     }
@@ -35,9 +35,9 @@ pub(in crate::publish) fn reply(replies: &[Reply], run: Option<RunId>, marker: &
 }
 
 /// The blocks of one section.
-fn said(reply: &Reply) -> Vec<String> {
+fn said(reply: &Reply, slug: &str) -> Vec<String> {
     match reply {
-        Reply::Help => help(),
+        Reply::Help => help(slug),
         Reply::Unknown { word, nearest } => vec![unknown(word, *nearest)],
         Reply::Refused { login, what, has } => vec![format!(
             "**Not done.** {} takes write access to this repository; GitHub says that {} has {}. \
@@ -96,17 +96,18 @@ fn said(reply: &Reply) -> Vec<String> {
     }
 }
 
-fn help() -> Vec<String> {
+fn help(slug: &str) -> Vec<String> {
     let mut table = vec!["| Comment | What happens |".to_owned(), "| --- | --- |".to_owned()];
     table.extend(Verb::ALL.map(|verb| format!("| {} | {} |", command(verb), verb.about())));
     vec![
-        "**What octoswarm does when asked.** Begin a line of a comment with one of these:".to_owned(),
+        "**What octoswarm does when asked.** Write one of these in a comment, alone on its line:".to_owned(),
         table.join("\n"),
+        format!("A mention does the same as the prefix: {}.", name(&format!("@{slug} {}", Verb::Review))),
         "Setting the label on an issue asks for the same as `/swarm fix` there. The label is `swarm`, unless \
          `.github/octoswarm.yml` on the default branch names another."
             .to_owned(),
-        "Only people who may write to this repository can ask. Any other comment is ignored, and so are commands in \
-         quotes, in code, and by bots."
+        "Only people who may write to this repository can ask. Anything else in a comment is ignored, and so are \
+         commands in quotes and in code, and whatever bots say."
             .to_owned(),
     ]
 }
@@ -182,10 +183,10 @@ fn cannot_solve(understood: &[String], plan: &[String], files: &[String], why: &
     part(
         "What would help",
         [
-            "- Paste a patch into the issue, as `git diff` writes it, in a fenced block.",
-            "- Or write what to replace: \"replace `old text` by `new text` in `path/of/the/file`\".",
+            "- Paste a patch into the issue's text, as `git diff` writes it, in a fenced block.",
+            "- Or say there what to replace: \"replace `old text` by `new text` in `path/of/the/file`\".",
             "- Or name a rule whose fix is wanted, and the file. `octoswarm rules` lists the rules.",
-            "- Then ask again with `/swarm fix`.",
+            "- Then ask again with `/swarm fix`. The issue's title and text are read for that, not the comments.",
             "- For whoever runs this server: no language model is set up, so only such mechanical changes are made.",
         ]
         .join("\n"),

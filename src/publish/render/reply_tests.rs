@@ -5,7 +5,7 @@ use crate::publish::render::tests::{HOSTILE, assert_inert};
 const MARKER: &str = "<!-- octoswarm:v1 answer 7/1 -->";
 
 fn show(reply: Reply) -> String {
-    let text = super::reply(&[reply], None, MARKER);
+    let text = super::reply(&[reply], "octoswarm", None, MARKER);
     assert_inert(&text, &[12]);
     text.strip_suffix(&format!("\n\n{MARKER}")).unwrap().to_owned()
 }
@@ -79,7 +79,7 @@ fn every(text: &str) -> Vec<Reply> {
 fn the_help_names_every_verb_and_who_may_ask() {
     let help = show(Reply::Help);
     insta::assert_snapshot!(help, @r"
-    **What octoswarm does when asked.** Begin a line of a comment with one of these:
+    **What octoswarm does when asked.** Write one of these in a comment, alone on its line:
 
     | Comment | What happens |
     | --- | --- |
@@ -90,9 +90,11 @@ fn the_help_names_every_verb_and_who_may_ask() {
     | `/swarm retry` | try again what failed here last |
     | `/swarm help` | show this list |
 
+    A mention does the same as the prefix: `@octoswarm review`.
+
     Setting the label on an issue asks for the same as `/swarm fix` there. The label is `swarm`, unless `.github/octoswarm.yml` on the default branch names another.
 
-    Only people who may write to this repository can ask. Any other comment is ignored, and so are commands in quotes, in code, and by bots.
+    Only people who may write to this repository can ask. Anything else in a comment is ignored, and so are commands in quotes and in code, and whatever bots say.
     ");
     for verb in Verb::ALL {
         assert!(help.contains(&format!("`/swarm {verb}`")) && help.contains(verb.about()), "{verb}");
@@ -295,10 +297,10 @@ fn an_issue_that_no_mechanic_solves_gets_one_helpful_answer() {
 
     **What would help**
 
-    - Paste a patch into the issue, as `git diff` writes it, in a fenced block.
-    - Or write what to replace: "replace `old text` by `new text` in `path/of/the/file`".
+    - Paste a patch into the issue's text, as `git diff` writes it, in a fenced block.
+    - Or say there what to replace: "replace `old text` by `new text` in `path/of/the/file`".
     - Or name a rule whose fix is wanted, and the file. `octoswarm rules` lists the rules.
-    - Then ask again with `/swarm fix`.
+    - Then ask again with `/swarm fix`. The issue's title and text are read for that, not the comments.
     - For whoever runs this server: no language model is set up, so only such mechanical changes are made.
     "#);
     let bare = show(Reply::CannotSolve { understood: vec![], plan: vec![], files: vec![], why: vec![] });
@@ -309,11 +311,11 @@ fn an_issue_that_no_mechanic_solves_gets_one_helpful_answer() {
 fn nothing_that_others_wrote_acts_in_any_reply() {
     for text in [HOSTILE, "", "`", "@", "#1", "-->", "x\n\ny", "\u{200b}", "***", "1. a", "a|b"] {
         for one in every(text) {
-            assert_inert(&super::reply(std::slice::from_ref(&one), None, MARKER), &[12]);
+            assert_inert(&super::reply(std::slice::from_ref(&one), "octoswarm", None, MARKER), &[12]);
         }
         let all = every(text);
         let run = RunId(uuid::Uuid::nil());
-        let body = super::reply(&all, Some(run), MARKER);
+        let body = super::reply(&all, "octoswarm", Some(run), MARKER);
         assert_inert(&body, &[12]);
         assert_eq!(body.matches("\n\n---\n\n").count(), all.len() - 1, "{body}");
     }
@@ -323,12 +325,12 @@ fn nothing_that_others_wrote_acts_in_any_reply() {
 fn a_reply_never_grows_too_long_and_keeps_its_end() {
     for text in ["𝄞".repeat(3_000), "\u{202e}".repeat(3_000), "`".repeat(3_000), "word ".repeat(900)] {
         for one in every(&text) {
-            assert_inert(&super::reply(&[one], None, MARKER), &[12]);
+            assert_inert(&super::reply(&[one], "octoswarm", None, MARKER), &[12]);
         }
-        assert_inert(&super::reply(&every(&text), None, MARKER), &[12]);
+        assert_inert(&super::reply(&every(&text), "octoswarm", None, MARKER), &[12]);
     }
     let many: Vec<_> = (0..500).map(|n| Reply::Unknown { word: format!("w{n}"), nearest: None }).collect();
-    let body = super::reply(&many, None, MARKER);
+    let body = super::reply(&many, "octoswarm", None, MARKER);
     assert_inert(&body, &[]);
     assert!(body.contains("480 more") && !body.contains("`w20`"), "{body}");
     let long =

@@ -192,9 +192,7 @@ async fn who_opens_at_the_same_moment_is_found_by_githubs_refusal() {
 #[tokio::test]
 async fn where_there_are_no_drafts_the_pull_request_is_opened_ready() {
     let ready = Ready::start().await;
-    let message = "Draft pull requests are not supported in this repository.".to_owned();
-    let kind = FaultKind::Status { status: 422, message, retry_after: None };
-    ready.world().github.fail_next(Fault::once("POST", "/pulls", kind));
+    ready.world().people.allow_drafts(REPO, false).await.unwrap();
     let opened = ready.open(&ready.intent()).await.unwrap();
     assert_eq!((opened.draft, opened.adopted), (false, false));
     let pull = ready.only();

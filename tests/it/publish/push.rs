@@ -8,7 +8,6 @@ use octoswarm::workspace::{Edit, Limits, Mirrors, Remote, Tree};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::support::git_server::git;
 
 const BRANCH: &str = "fix/issue-3-broken";
 const AT: i64 = 1_790_000_000_000;
@@ -84,19 +83,6 @@ impl Desk {
         let head = self.world.repo.branch_head(branch).await.unwrap()?;
         let commit = self.world.repo.commit(&head).await.unwrap();
         Some((head, commit.message))
-    }
-
-    /// As a person does after merging or closing.
-    async fn delete_branch(&self, branch: &'static str) {
-        let person = format!("://mona:{}@", octoswarm::demo::PASSWORD);
-        let url = self.world.github.clone_url(REPO).replacen("://", &person, 1);
-        // Off the runtime's thread, which has to serve the box meanwhile.
-        let push = move || {
-            let dir = tempfile::tempdir().unwrap();
-            git(dir.path(), &["init", "-q"]);
-            git(dir.path(), &["push", "-q", &url, "--delete", branch]);
-        };
-        tokio::task::spawn_blocking(push).await.unwrap();
     }
 
     async fn row(&self, key: &str) -> octoswarm::store::EffectRow {
@@ -303,7 +289,7 @@ async fn who_is_faster_between_the_look_and_the_push_keeps_the_branch() {
 async fn a_branch_that_a_person_deleted_is_made_again_only_when_asked_again() {
     let desk = Desk::start().await;
     let pushed = desk.push(&desk.intent()).await.unwrap();
-    desk.delete_branch(BRANCH).await;
+    desk.world.people.delete_branch("mona", REPO, BRANCH).await.unwrap();
     assert!(desk.tip(BRANCH).await.is_none());
     let error = desk.push(&desk.intent()).await.unwrap_err();
     assert!(matches!(&error, Error::Superseded(_)), "{error}");
@@ -473,6 +459,64 @@ async fn a_workflow_is_refused_with_what_to_do_about_it() {
         assert!(error.hint().unwrap().contains("by hand"));
         let row = desk.row(&desk.key).await;
         assert!(row.state == EffectState::Failed && row.reason.unwrap().contains("workflow"));
+        assert!(desk.tip(BRANCH).await.is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_protected_branch_is_refused_in_githubs_words_and_left_alone() {
+    for mode in [CommitMode::Git, CommitMode::Api] {
+        let desk = Desk::start().await;
+        desk.world.people.protect_branch(REPO, "fix/**").await.unwrap();
+        let error = desk.by(&desk.world.publisher, &desk.intent(), mode).await.unwrap_err();
+        let Error::Rejected { reason, .. } = &error else { panic!("{error:?}") };
+        assert!(reason.to_lowercase().contains("protected"), "{reason}");
+        assert!(!reason.contains('\n'), "{reason}");
+        assert_eq!(error.class(), Class::Discard);
+        assert!(error.hint().unwrap().contains("bypass"), "{:?}", error.hint());
+        assert_eq!(desk.row(&desk.key).await.state, EffectState::Failed);
+        assert!(desk.tip(BRANCH).await.is_none());
+
+        // Mended by a person, the same job gets through.
+        desk.world.people.unprotect_branch(REPO, "fix/**").await.unwrap();
+        let pushed = desk.by(&desk.world.publisher, &desk.intent(), mode).await.unwrap();
+        assert_eq!(desk.tip(BRANCH).await.unwrap().0, pushed.head);
+    }
+}
+
+#[tokio::test]
+async fn where_commits_must_be_signed_github_makes_them() {
+    let desk = Desk::start().await;
+    desk.world.people.require_signatures(REPO, "fix/**").await.unwrap();
+    let error = desk.push(&desk.intent()).await.unwrap_err();
+    let Error::SignatureRequired { branch, reason } = &error else { panic!("{error:?}") };
+    assert!(branch == BRANCH && reason.contains("verified signatures"), "{reason}");
+    assert_eq!(error.class(), Class::Discard);
+    assert!(error.hint().unwrap().contains("commits: api"));
+    assert!(desk.tip(BRANCH).await.is_none());
+
+    let pushed = desk.by(&desk.world.publisher, &desk.intent(), CommitMode::Api).await.unwrap();
+    assert!(desk.world.repo.commit(&pushed.head).await.unwrap().verified);
+    assert_eq!(desk.tip(BRANCH).await.unwrap().0, pushed.head);
+}
+
+#[tokio::test]
+async fn a_branch_whose_name_stands_in_the_way_is_told() {
+    for mode in [CommitMode::Git, CommitMode::Api] {
+        let desk = Desk::start().await;
+        desk.world.people.push("mona", REPO, "fix", "Mine", Change::new().write("a", "b")).await.unwrap();
+        let error = desk.by(&desk.world.publisher, &desk.intent(), mode).await.unwrap_err();
+        assert_eq!(error.class(), Class::Discard, "{error}");
+        assert!(error.hint().unwrap().contains("rename"), "{error}: {:?}", error.hint());
+    }
+}
+
+#[tokio::test]
+async fn a_repository_that_was_archived_meanwhile_takes_nothing() {
+    for mode in [CommitMode::Git, CommitMode::Api] {
+        let desk = Desk::start().await;
+        desk.world.people.archive_repo("octo", REPO).await.unwrap();
+        desk.by(&desk.world.publisher, &desk.intent(), mode).await.unwrap_err();
         assert!(desk.tip(BRANCH).await.is_none());
     }
 }

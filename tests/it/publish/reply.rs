@@ -94,6 +94,23 @@ async fn an_answer_is_one_comment_that_grows_and_changes_in_place() {
 }
 
 #[tokio::test]
+async fn an_outcome_is_not_taken_back_by_a_late_word_of_work() {
+    let talk = Talk::start().await;
+    talk.say(&talk.answer("fix", working())).await.unwrap();
+    talk.say(&talk.answer("fix", fixed())).await.unwrap();
+    let before = talk.world.writes();
+    talk.say(&talk.answer("fix", working())).await.unwrap();
+    assert_eq!(talk.world.writes(), before);
+    assert!(talk.only().body.contains("pushed as"));
+    // A label that is set again begins anew.
+    let contribution = |reply| talk.intent(About::Contribution, reply);
+    for (reply, part) in [(fixed(), "pushed as"), (working(), "Working on it"), (fixed(), "pushed as")] {
+        talk.say(&contribution(reply)).await.unwrap();
+        assert!(talk.ours()[1].body.contains(part));
+    }
+}
+
+#[tokio::test]
 async fn each_thing_has_a_comment_of_its_own() {
     let talk = Talk::start().await;
     talk.say(&talk.answer("help", Reply::Help)).await.unwrap();
@@ -300,6 +317,24 @@ async fn whatever_github_does_to_an_edit_the_words_are_right_in_the_end() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_was_locked_meanwhile_ends_the_job_with_a_reason() {
+    let talk = Talk::start().await;
+    talk.world.github.fail_next(Fault::once(
+        "POST",
+        "/comments",
+        FaultKind::Status {
+            status: 403,
+            message: "Unable to create comment because issue is locked.".into(),
+            retry_after: None,
+        },
+    ));
+    let error = talk.say(&talk.answer("help", Reply::Help)).await.unwrap_err();
+    assert_eq!(error.class(), Class::Discard);
+    assert!(error.hint().unwrap().contains("unlock"), "{:?}", error.hint());
+    assert!(talk.row(&talk.answer_key()).await.reason.unwrap().contains("locked"));
+}
+
+#[tokio::test]
 async fn a_limit_is_waited_out_without_a_second_comment() {
     let talk = Talk::start().await;
     talk.world.github.fail_next(Fault::secondary_limit("POST", "/comments", 1));
@@ -359,22 +394,7 @@ async fn a_reaction_is_given_once_and_a_comment_that_is_gone_gets_none() {
     talk.world.publisher.react(&talk.world.repo, gone, Reaction::Rocket).await.unwrap();
 }
 
-/// A person with the right to do so deletes our comment.
+/// As somebody who may write here can.
 async fn delete(world: &World, comment: CommentId) {
-    let now = Clock::system().now() / 1000;
-    let claims = serde_json::json!({ "iss": world.github.app_id().to_string(), "iat": now - 60, "exp": now + 500 });
-    let header = jsonwebtoken::Header::new(jsonwebtoken::Algorithm::RS256);
-    let key = jsonwebtoken::EncodingKey::from_rsa_pem(world.github.private_key_pem().as_bytes()).unwrap();
-    let jwt = jsonwebtoken::encode(&header, &claims, &key).unwrap();
-    let (api, client) = (world.github.api_url(), reqwest::Client::new());
-    let mint = format!("{api}/app/installations/{}/access_tokens", world.github.installation_id());
-    let call = |request: reqwest::RequestBuilder, token: String| {
-        let request =
-            request.bearer_auth(token).header("user-agent", "t").header("accept", "application/vnd.github+json");
-        request.header("x-github-api-version", "2022-11-28").send()
-    };
-    let minted: serde_json::Value = call(client.post(mint), jwt).await.unwrap().json().await.unwrap();
-    let token = minted["token"].as_str().unwrap().to_owned();
-    let done = call(client.delete(format!("{api}/repos/{REPO}/issues/comments/{comment}")), token).await.unwrap();
-    assert_eq!(done.status(), 204);
+    world.people.delete_comment("octo", REPO, comment.0).await.unwrap();
 }
