@@ -10,7 +10,7 @@ use super::brief::{Brief, Section};
 use super::query::{NAMED, Query};
 use super::survey::{self, Class, Survey};
 use super::{customs, demand, explorer, retrieval, triage, words};
-use crate::agent::mechanic::{self, Understanding};
+use crate::agent::mechanic::{self, Ask, Understanding};
 use crate::agent::{Agent, Context, Contributing, Error, Role};
 use crate::artifact::swarm::{
     Analysis, ChangeType, CurrentIssue, Difficulty, FileToModify, ImplementationPlan, IssueAnalysis, Kind, Risk,
@@ -141,11 +141,20 @@ fn summary(brief: &Brief) -> String {
 
 /// What can be done mechanically comes first, then what the sentences ask for.
 fn requirements(brief: &Brief, understood: &Understanding) -> Vec<String> {
-    let mut all: Vec<String> = understood.asks.iter().map(|ask| words::line(&ask.describe(), MAX_TEXT)).collect();
+    let mut all: Vec<String> =
+        understood.asks.iter().filter(|ask| is_exact(ask)).map(|ask| words::line(&ask.describe(), MAX_TEXT)).collect();
     let more = demand::demands(brief);
     all.extend(more.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
     all.truncate(MAX_NOTES);
     all
+}
+
+/// Whether it is clear to the letter; that a defect is described is only a guess until a rule knows it.
+fn is_exact(ask: &Ask) -> bool {
+    match ask {
+        Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_) => true,
+        Ask::Repair(_) => false,
+    }
 }
 
 /// Files that the issue leads to: named, traced, or the home of a symbol that it names.
@@ -378,7 +387,7 @@ fn is_guarded(path: &str) -> bool {
 /// Questions that have to be answered before the work can be sure of its aim.
 fn blockers(brief: &Brief, analysis: &Analysis, understood: &Understanding) -> Vec<String> {
     let mut blockers = Vec::new();
-    if understood.is_actionable() {
+    if understood.is_actionable() && understood.asks.iter().any(is_exact) {
         // What can be done as it stands needs no answer first; who does it sees what excludes it.
         return blockers;
     }
@@ -392,7 +401,12 @@ fn blockers(brief: &Brief, analysis: &Analysis, understood: &Understanding) -> V
             .push(words::line(&format!("Which of the two holds? \"{one}\" and \"{two}\" exclude each other."), 700));
     }
     let wordless = brief.prose().count() == 0 && brief.code.is_empty();
-    if blockers.is_empty() && wordless && analysis.kind == Kind::BugFix && analysis.files_to_modify.is_empty() {
+    if blockers.is_empty()
+        && wordless
+        && understood.asks.is_empty()
+        && analysis.kind == Kind::BugFix
+        && analysis.files_to_modify.is_empty()
+    {
         blockers.push("What happens, and what should happen instead? The issue has no description.".to_owned());
     }
     blockers

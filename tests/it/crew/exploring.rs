@@ -184,18 +184,7 @@ async fn style_is_what_the_settings_say_or_what_the_sources_show() {
 
 async fn shop() -> Bench {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/repos/shop/main");
-    let mut files = Vec::new();
-    let mut todo = vec![root.clone()];
-    while let Some(dir) = todo.pop() {
-        for entry in fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                todo.push(path);
-            } else {
-                files.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()));
-            }
-        }
-    }
+    let files = super::drafting::files_below(&root);
     Bench::new(&files).await
 }
 
