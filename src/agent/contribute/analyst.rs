@@ -11,7 +11,7 @@ use super::query::{NAMED, Query};
 use super::survey::{self, Class, Survey};
 use super::{customs, demand, explorer, retrieval, triage, words};
 use crate::agent::mechanic::{self, Ask, Understanding};
-use crate::agent::{Agent, Context, Contributing, Error, Role};
+use crate::agent::{Agent, Context, Contributing, Error, Role, gate};
 use crate::artifact::swarm::{
     Analysis, ChangeType, CurrentIssue, Difficulty, FileToModify, ImplementationPlan, IssueAnalysis, Kind, Risk,
 };
@@ -56,7 +56,7 @@ impl Agent for Analyst {
         let complexity = triage::difficulty(&issue.labels, issue.kind, &brief, Some(files.len()));
         let breaking = is_breaking(&brief, &issue.labels);
         let steps = steps(&brief, issue.kind, &files, &requirements, &survey);
-        let warnings = warnings(&brief, &files, &input.facts, breaking);
+        let warnings = warnings(&brief, &files, &input.facts, breaking)?;
         let analysis = Analysis {
             summary: summary(&brief),
             kind: issue.kind,
@@ -346,7 +346,12 @@ fn steps(brief: &Brief, kind: Kind, files: &[FileToModify], requirements: &[Stri
     steps
 }
 
-fn warnings(brief: &Brief, files: &[FileToModify], facts: &ContributeFacts, breaking: bool) -> Vec<String> {
+fn warnings(
+    brief: &Brief,
+    files: &[FileToModify],
+    facts: &ContributeFacts,
+    breaking: bool,
+) -> Result<Vec<String>, Error> {
     static ORDERS: LazyLock<Regex> = LazyLock::new(|| {
         words::regex(
             r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the )?(?:previous|prior|above|earlier)\b|\bsystem prompt\b|\byou are (?:now )?an? (?:ai|assistant|agent)\b",
@@ -371,17 +376,12 @@ fn warnings(brief: &Brief, files: &[FileToModify], facts: &ContributeFacts, brea
                 .to_owned(),
         );
     }
-    let guarded = files.iter().filter(|file| is_guarded(&file.path)).take(5);
+    let protected = gate::globs(&facts.settings.protected)?;
+    let guarded = files.iter().filter(|file| gate::protection(&file.path, &protected).is_some()).take(5);
     warnings
         .extend(guarded.map(|file| format!("{} is protected and will not be changed", words::line(&file.path, 200))));
     warnings.truncate(MAX_NOTES);
-    warnings
-}
-
-/// Paths that no change of ours ever touches, as far as they are told by name.
-fn is_guarded(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    lower.starts_with(".github/workflows/") || lower == ".github/octoswarm.yml" || survey::name(&lower) == "codeowners"
+    Ok(warnings)
 }
 
 /// Questions that have to be answered before the work can be sure of its aim.

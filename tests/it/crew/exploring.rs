@@ -238,6 +238,25 @@ async fn tests_docs_generated_and_vendored_files_are_told_apart() {
 }
 
 #[tokio::test]
+async fn what_no_change_may_touch_is_worth_a_look_and_no_more() {
+    let files = [
+        ("src/deploy.py", "def deploy_site():\n    pass\n"),
+        ("legacy/deploy.py", "def deploy_site():\n    pass\n"),
+        (".github/workflows/deploy.yml", "on: push # deploy_site\n"),
+    ];
+    let mut bench = Bench::new(&files).await.issue("deploy_site fails", "See `.github/workflows/deploy.yml`.");
+    bench.facts["settings"]["ignore"] = json!(["legacy/**"]);
+    let documents = bench.documents().await;
+    assert_eq!(strings(&documents["explorer"], "/relevant_files/to_modify"), ["src/deploy.py"]);
+    let reference = strings(&documents["explorer"], "/relevant_files/to_reference");
+    assert!(reference.contains(&".github/workflows/deploy.yml".to_owned()), "{reference:?}");
+    bench.facts["settings"]["protected"] = json!(["src/**"]);
+    let documents = bench.issue("deploy_site fails", "In `src/deploy.py`.").documents().await;
+    assert_eq!(strings(&documents["explorer"], "/relevant_files/to_modify"), [""; 0]);
+    assert_eq!(strings(&documents["analyst"], "/warnings"), ["src/deploy.py is protected and will not be changed"]);
+}
+
+#[tokio::test]
 async fn an_excerpt_with_a_secret_is_not_shown() {
     let text = format!("def connect():\n    token = '{}'\n", ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat());
     let map = Bench::new(&[("db.py", text.as_str())])
