@@ -50,7 +50,7 @@ impl Default for Limits {
             total: Duration::from_secs(600),
             advertisement: 64 << 20,
             pack_bytes: 2 << 30,
-            push_bytes: 256 << 20,
+            push_bytes: 128 << 20,
             pack_objects: 5_000_000,
             mirror_packs: 64,
             mirror_bytes: 4 << 30,

@@ -1,12 +1,21 @@
 //! A change in any repository on this machine, without GitHub: two commits, or a commit and the work tree.
+//!
+//! Two functions write to it, and nothing else of the room: `create_branch` adds objects and one new branch, `apply` writes files of the work tree.
+
+mod apply;
+mod branch;
+
+pub use apply::apply;
+pub use branch::{create_branch, identity};
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
 use super::ancestry::{Point, commit_tree, merge_base};
+use super::base::Tree;
 use super::change::{Change, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
@@ -34,17 +43,73 @@ pub async fn change_limited(
     blocking(move || read(&path, base.as_deref(), head.as_deref(), limits)).await
 }
 
-fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> Result<Change, Error> {
+/// The whole work tree as it is, with what is staged, unstaged and untracked but not ignored; `HEAD`'s tree if nothing of
+/// that differs. Paths count from the repository's root, also for a path below it.
+///
+/// # Errors
+/// When the path is in no repository, or in one without a work tree or without a commit.
+pub async fn tree(path: &Path) -> Result<Tree, Error> {
+    let path = path.to_owned();
+    blocking(move || one_side(&path, true)).await
+}
+
+/// The tree of `HEAD`, whatever the work tree holds; of a bare repository too.
+///
+/// # Errors
+/// When the path is in no repository, or in one without a commit.
+pub async fn head_tree(path: &Path) -> Result<Tree, Error> {
+    let path = path.to_owned();
+    blocking(move || one_side(&path, false)).await
+}
+
+fn one_side(path: &Path, work_tree: bool) -> Result<Tree, Error> {
+    let (repository, path) = open(path)?;
+    let root = root(&repository, &path);
+    if work_tree && root.is_none() {
+        return Err(Error::Bare { path });
+    }
+    let commit = head_commit(&repository, &path)?;
+    let base = Point { commit, tree: commit_tree(&repository, commit)? };
+    let limits = Limits::default();
+    let (store, tree) = store(&repository, work_tree.then_some(""), &limits)?;
+    let head = Point { commit, tree: tree.unwrap_or(base.tree) };
+    Change::new(store, base, head, work_tree, String::new(), limits).map(Tree)
+}
+
+/// The repository around a path, and the path itself.
+fn open(path: &Path) -> Result<(Repository, PathBuf), Error> {
     let path = path.canonicalize().map_err(|_| Error::NoSuchPath { path: path.to_owned() })?;
     let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(&path) };
-    let repository = git::open_theirs(folder)?;
-    // A git folder that does not say it is bare has a work tree only for those who come from there.
+    Ok((git::open_theirs(folder)?, path))
+}
+
+/// The work tree's root. A git folder that does not say it is bare has a work tree only for those who come from there.
+fn root(repository: &Repository, path: &Path) -> Option<PathBuf> {
     let inside_git = repository.path().canonicalize().is_ok_and(|git_dir| path.starts_with(git_dir));
-    let root = repository.workdir().filter(|_| !inside_git);
+    repository.workdir().filter(|_| !inside_git).map(Path::to_owned)
+}
+
+/// A scratch store over the repository's objects; with a folder of the work tree (empty for all of it), its tree in it.
+fn store(repository: &Repository, within: Option<&str>, limits: &Limits) -> Result<(Store, Option<Oid>), Error> {
+    let scratch = tempfile::Builder::new().prefix("octoswarm-").tempdir().at(std::env::temp_dir())?;
+    let git_dir = scratch.path().join("objects.git");
+    git::init_own(&git_dir)?;
+    let (mut tree, mut unread) = (None, HashMap::new());
+    if let Some(within) = within {
+        let (found, left_out) = snapshot::work_tree(repository, &git::open_own(&git_dir)?, within, limits)?;
+        (tree, unread) = (Some(found), left_out);
+    }
+    let borrowed = git::object_dirs(repository);
+    Ok((Store { git_dir, borrowed, _scratch: Some(Arc::new(scratch)), unread, mirror: None }, tree))
+}
+
+fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> Result<Change, Error> {
+    let (repository, path) = open(path)?;
+    let root = root(&repository, &path);
     if head.is_none() && root.is_none() {
         return Err(Error::Bare { path });
     }
-    let within = root.map_or_else(|| Ok(String::new()), |root| within(root, &path))?;
+    let within = root.map_or_else(|| Ok(String::new()), |root| within(&root, &path))?;
     let head_commit = match head {
         Some(revision) => resolve(&repository, revision)?,
         None => head_commit(&repository, &path)?,
@@ -61,20 +126,8 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
         });
     };
     let base_tree = commit_tree(&repository, merge_base)?;
-    let scratch = tempfile::Builder::new().prefix("octoswarm-").tempdir().at(std::env::temp_dir())?;
-    let git_dir = scratch.path().join("objects.git");
-    git::init_own(&git_dir)?;
-    let (head_tree, unread) = match head {
-        Some(_) => (commit_tree(&repository, head_commit)?, HashMap::new()),
-        None => snapshot::work_tree(&repository, &git::open_own(&git_dir)?, &within, &limits)?,
-    };
-    let store = Store {
-        git_dir,
-        borrowed: git::object_dirs(&repository),
-        _scratch: Some(Arc::new(scratch)),
-        unread,
-        mirror: None,
-    };
+    let (store, tree) = store(&repository, head.is_none().then_some(within.as_str()), &limits)?;
+    let head_tree = tree.map_or_else(|| commit_tree(&repository, head_commit), Ok)?;
     Change::new(
         store,
         Point { commit: merge_base, tree: base_tree },

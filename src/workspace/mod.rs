@@ -27,6 +27,7 @@ mod snapshot;
 mod transport;
 mod tree;
 mod walk;
+mod worktree;
 
 pub use base::{EntryKind, FileEntry, Tree};
 pub use change::{Change, Side};

@@ -35,6 +35,10 @@ impl Folder {
         Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
+    pub(super) fn handle(&self) -> io::Result<OwnedFd> {
+        self.0.try_clone()
+    }
+
     /// Reads at most `most` bytes at a relative path of plain names.
     pub(super) fn read(&self, path: &Path, most: u64) -> io::Result<Found> {
         match self.look(path, most) {

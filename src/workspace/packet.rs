@@ -8,6 +8,8 @@ use super::transport::{Exchange, Session};
 
 /// Bytes of the report itself.
 const REPORT_BYTES: usize = 64 << 10;
+/// Lines of it: one a branch, and we push one.
+const REPORT_LINES: usize = 100;
 /// Bytes kept of what the server tells people.
 const REMARK_BYTES: usize = 16 << 10;
 /// Characters of it that an error shows.
@@ -84,7 +86,7 @@ impl Report {
             match packets.next()? {
                 // Without bands the flush ends the report; the last band's flush ends the answer.
                 Packet::Flush | Packet::End => break,
-                Packet::Line(line) if !banded => bytes.extend(self::line(&line)),
+                Packet::Line(line) if !banded => report.push(&line),
                 Packet::Line(line) => match line.split_first() {
                     Some((1, data)) => bytes.extend_from_slice(data),
                     Some((2, remark)) => {
@@ -97,7 +99,7 @@ impl Report {
                     _ => return Err(packets.session.broken("a band that does not exist")),
                 },
             }
-            if bytes.len() > REPORT_BYTES {
+            if bytes.len() > REPORT_BYTES || report.lines.len() > REPORT_LINES {
                 return Err(packets.session.broken("its report is too long"));
             }
         }
@@ -108,13 +110,17 @@ impl Report {
                 break;
             }
             let Some((line, after)) = after.split_at_checked(length - 4) else { break };
-            report.lines.push(String::from_utf8_lossy(line).trim_end().to_owned());
+            report.push(line);
             rest = after;
         }
         if !report.lines.iter().any(|line| line.starts_with("unpack ")) {
             return Err(packets.session.broken("it did not report what became of the push"));
         }
         Ok(report)
+    }
+
+    fn push(&mut self, line: &[u8]) {
+        self.lines.push(String::from_utf8_lossy(line).trim_end().to_owned());
     }
 
     /// Why the branch was not moved, in the server's words; none if it was.

@@ -166,8 +166,7 @@ impl Session {
     }
 
     /// Waits for the network as long as the session allows, and no longer.
-    fn wait<T>(&self, work: impl Future<Output = reqwest::Result<T>>) -> io::Result<T> {
-        let idle: Duration = self.limits.idle;
+    fn wait<T>(&self, idle: Duration, work: impl Future<Output = reqwest::Result<T>>) -> io::Result<T> {
         let result = self.runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -183,6 +182,10 @@ impl Session {
     }
 
     fn send(&self, service: Service, body: Vec<u8>) -> io::Result<Response> {
+        /// A connection slower than this is as good as silent.
+        const SLOWEST_BYTES_A_SECOND: u64 = 32 << 10;
+        // A pack takes its time on the way, before the server can say anything.
+        let patience = self.limits.idle + Duration::from_secs(body.len() as u64 / SLOWEST_BYTES_A_SECOND);
         let (request, expected) = match service {
             Service::UploadPackLs => (
                 self.client.get(self.at("info/refs", Some("service=git-upload-pack"))),
@@ -212,7 +215,7 @@ impl Session {
             Some(value) => request.header(header::AUTHORIZATION, value.clone()),
             None => request,
         };
-        let response = self.wait(request.send())?;
+        let response = self.wait(patience, request.send())?;
         self.check(&response, expected).map_err(|error| self.note(error))?;
         Ok(response)
     }
@@ -303,7 +306,7 @@ impl Read for Exchange {
             }
         };
         while self.chunk.is_empty() {
-            let Some(chunk) = self.session.wait(response.chunk())? else { return Ok(0) };
+            let Some(chunk) = self.session.wait(self.session.limits.idle, response.chunk())? else { return Ok(0) };
             self.left = self.left.checked_sub(chunk.len() as u64).ok_or_else(|| {
                 self.session.note(Error::TooLarge { what: "the git server's answer", limit: size(self.cap) })
             })?;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::git_server::git;
 
+mod fixes;
 mod gates;
 mod properties;
 mod unseen;

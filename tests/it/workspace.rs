@@ -5,17 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use octoswarm::domain::{ChangeKind, Credential, FileDiff, PullNumber, RepositoryId, Secret, Sha};
-use octoswarm::workspace::{Change, Diff, Error, Limits, Mirrors, Remote, Side, local, walk};
+use octoswarm::domain::{ChangeKind, Credential, FileDiff, Identity, PullNumber, RepositoryId, Secret, Sha};
+use octoswarm::workspace::{Change, Diff, Edit, EntryKind, Error, Limits, Mirrors, Remote, Side, Tree, local, walk};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::git_server::{GitServer, Manner, git};
 
 mod agreement;
+mod edits;
 mod hostile;
 mod local_change;
+mod local_write;
+mod patches;
 mod pull;
+mod push;
 
 const TOKEN: &str = "ghs_1_eyJhbGciOi.a-token";
 const REPOSITORY: RepositoryId = RepositoryId(7);
@@ -83,6 +87,10 @@ impl Bench {
         Mirrors::new(self.root(), self.limits.clone()).unwrap()
     }
 
+    async fn branch(&self, name: &str) -> Result<Tree, Error> {
+        self.mirrors().branch(self.remote(), name, &CancellationToken::new()).await
+    }
+
     async fn pull(&self, head: &Sha) -> Result<Change, Error> {
         self.pull_from(self.remote(), head).await
     }
@@ -140,6 +148,27 @@ fn lines(file: &FileDiff) -> Vec<String> {
 fn not_read<'a>(diff: &'a Diff, path: &str) -> &'a str {
     let found = diff.not_read.iter().find(|not_read| not_read.path == path);
     &found.unwrap_or_else(|| panic!("{path} is not in {:#?}", diff.not_read)).reason
+}
+
+/// The file written, the rest of it as it was.
+fn edit(path: &str, text: &str) -> Edit {
+    Edit::Write { path: path.to_owned(), text: text.as_bytes().to_vec(), executable: None }
+}
+
+fn delete(path: &str) -> Edit {
+    Edit::Delete { path: path.to_owned() }
+}
+
+fn bot() -> Identity {
+    Identity { name: "octoswarm[bot]".to_owned(), email: "1+octoswarm[bot]@users.noreply.example.test".to_owned() }
+}
+
+/// A repository with one commit on `main`.
+fn repository_of(files: &[(&str, &str)]) -> (TempDir, Sha) {
+    let dir = TempDir::new().unwrap();
+    git(dir.path(), &["init", "-q", "-b", "main"]);
+    let head = commit(dir.path(), files);
+    (dir, head)
 }
 
 fn text(text: &str) -> Side {

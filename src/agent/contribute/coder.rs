@@ -151,12 +151,16 @@ async fn fixes(cx: &Context, report: &ReviewReport) -> Result<CodeChanges, Error
     }
     work.subjects.push(match work.files.first_key_value() {
         Some((path, done)) if work.files.len() == 1 && done.descriptions.len() == 1 && is_plain(path) => {
-            format!("fix: apply {} to {path}", count(total, "proven fix").replace("fixs", "fixes"))
+            format!("fix: apply {} to {path}", number_of_fixes(total))
         }
-        _ => format!("fix: apply {} of the review", count(total, "proven fix").replace("fixs", "fixes")),
+        _ => format!("fix: apply {} of the review", number_of_fixes(total)),
     });
     // On a pull request the branch is the author's; who pushes knows it.
     Ok(changes(String::new(), work))
+}
+
+fn number_of_fixes(n: usize) -> String {
+    if n == 1 { "1 proven fix".to_owned() } else { format!("{n} proven fixes") }
 }
 
 struct Proved {

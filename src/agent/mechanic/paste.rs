@@ -56,10 +56,9 @@ impl Pasted {
                 _ => path.to_owned(),
             };
             let target = new_path.map(below);
-            if let Some(target) = target.as_deref().filter(|target| old.is_none_or(|old| old.path != *target)) {
-                if files.iter().any(|f| f.path == target) {
-                    return Err(format!("it creates `{target}`, which is there already"));
-                }
+            let moved = target.as_deref().filter(|target| old.is_none_or(|old| old.path != *target));
+            if let Some(target) = moved.filter(|target| files.iter().any(|file| file.path == *target)) {
+                return Err(format!("it creates `{target}`, which is there already"));
             }
             if let Some(protected) = old.filter(|old| old.protected) {
                 return Err(format!("it changes `{}`, which no change of mine may touch", protected.path));

@@ -20,7 +20,7 @@ pub(super) enum Phrase {
 }
 
 /// Everything in one sentence that reads like a replacement.
-pub(super) fn phrases(sentence: &str, about_spelling: bool) -> Vec<Phrase> {
+pub(super) fn phrases(sentence: &str, about_spelling: bool, renaming: bool) -> Vec<Phrase> {
     let text = quotes_as_code(sentence);
     let mut found = Vec::new();
     for caught in SED.captures_iter(&text) {
@@ -41,6 +41,11 @@ pub(super) fn phrases(sentence: &str, about_spelling: bool) -> Vec<Phrase> {
         [(&*SHOULD, false), (&*INSTEAD, true), (&*WRONGLY, false), (&*ARROW, false), (&*BARE_SPELLING, false)]
     {
         for caught in pattern.captures_iter(&text) {
+            let arrow = std::ptr::eq(pattern, &*ARROW);
+            if arrow && renaming {
+                found.extend(arrow_rename(&text, &caught));
+                continue;
+            }
             found.extend(correction(&text, &caught, turned, about_spelling, std::ptr::eq(pattern, &*SHOULD)));
         }
         if !found.is_empty() {
@@ -73,7 +78,8 @@ fn verb(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
     if !quoted {
         let bare_names = looks_like_code(from) && looks_like_code(to);
         let kind = KIND.is_match(group("mid"));
-        if !bare_names && !(renames && kind && is_name(from) && is_name(to)) {
+        let named = renames && kind && is_name(from) && is_name(to);
+        if !bare_names && !named {
             return None;
         }
     }
@@ -96,9 +102,11 @@ fn verb(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
 fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: bool, should: bool) -> Option<Phrase> {
     let group = |name: &str| caught.name(name).map(|m| m.as_str()).unwrap_or_default();
     let (from, to) = if turned { (group("to"), group("from")) } else { (group("from"), group("to")) };
-    let (plain_from, plain_to) = (bare(from), bare(to));
-    let close = similar(plain_from, plain_to);
-    if !from.starts_with(CODE_START) && !(about_spelling && close) {
+    // "`a` in `b` should be `c`": the text that `c` is a spelling of is the one that is meant.
+    let from = if similar(bare(from), bare(to)) { from } else { earlier(text, from, bare(to)).unwrap_or(from) };
+    let close = similar(bare(from), bare(to));
+    let misspelled = about_spelling && close;
+    if !from.starts_with(CODE_START) && !misspelled {
         return None;
     }
     let start = caught.get(0).map_or(0, |m| m.start());
@@ -116,6 +124,26 @@ fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: b
         // A value that should be another one is no text to be replaced wherever it stands.
         (_, false) => Some(Phrase::Unclear("one is no spelling of the other, so what has to change is not clear")),
     }
+}
+
+/// `a` → `b` in a text that is about renaming.
+fn arrow_rename(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
+    let (from, to) = (caught.name("from")?.as_str(), caught.name("to")?.as_str());
+    let start = caught.get(0).map_or(0, |m| m.start());
+    Some(not_meant(text, start, false).map_or_else(|| replacement(from, to, Wish::Rename), Phrase::Unclear))
+}
+
+/// The only quoted text before `from` that `to` is a spelling of.
+fn earlier<'t>(text: &'t str, from: &str, to: &str) -> Option<&'t str> {
+    let before = text.get(..text.find(from)?)?;
+    let mut near = before
+        .split(CODE_START)
+        .skip(1)
+        .filter_map(|part| part.split(CODE_END).next())
+        .filter(|term| similar(term, to));
+    let found = near.next().filter(|_| near.next().is_none())?;
+    let at = before.find(found)?;
+    text.get(at - CODE_START.len_utf8()..at + found.len() + CODE_END.len_utf8())
 }
 
 fn replacement(from: &str, to: &str, wish: Wish) -> Phrase {
@@ -352,7 +380,7 @@ mod tests {
                 if c == '`' { if code { CODE_START } else { CODE_END } } else { c }
             })
             .collect();
-        let got: Vec<(String, String)> = phrases(&marked, about_spelling)
+        let got: Vec<(String, String)> = phrases(&marked, about_spelling, false)
             .into_iter()
             .filter_map(|phrase| match phrase {
                 Phrase::Replace { from, to, .. } => Some((from, to)),
@@ -376,6 +404,7 @@ mod tests {
         check("There is a typo, it should be `their` instead of `thier`.", Some(("thier", "their")));
         check("`seperate` should be spelled `separate`", Some(("seperate", "separate")));
         check("[docs] `2023` in the footer must be changed to `2024`", Some(("2023", "2024")));
+        check("`x.Lock()` in `set` is a typo and should be `x.Unlock()`", Some(("x.Lock()", "x.Unlock()")));
         check("I'd like to rename `Foo` to `Bar`.", Some(("Foo", "Bar")));
     }
 

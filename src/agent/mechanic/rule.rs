@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Defect;
+use super::replace::places;
 use super::work::{File, Said, Step};
+use super::{Defect, Scope};
 use crate::analysis::{Engine, Language, Rule, fix};
 use crate::domain::{Finding, RuleId};
 use crate::stdx::text::count;
@@ -85,6 +86,24 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
     Ok(Match { rule: rule.id.clone(), score })
 }
 
+/// The rule whose fix turns one text into the other: it knows where that is right, which a replacement does not.
+pub(super) fn that_replaces<'e>(engine: &'e Engine, from: &str, to: &str) -> Option<&'e RuleId> {
+    let has = |text: &str, part: &str| !places(text, part, false).is_empty();
+    let turns = |rule: &&Rule| {
+        rule.flag.iter().any(|snippet| {
+            let fixed = snippet.fixed.as_deref().unwrap_or_default();
+            has(&snippet.code, from) && has(fixed, to) && !has(fixed, from) && !has(&snippet.code, to)
+        })
+    };
+    engine.rule_files().iter().find(turns).map(|rule| &rule.id)
+}
+
+/// Whether the rule finds anything there.
+pub(super) fn speaks(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File]) -> bool {
+    let code = files.iter().filter(|file| file.language.is_some() && scope.covers(&file.path));
+    code.into_iter().any(|file| engine.scan(&file.path, &file.text).findings.iter().any(|found| found.rule == *rule))
+}
+
 /// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
 fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
     let names = |code: &str| -> BTreeSet<String> {
@@ -115,12 +134,10 @@ fn praises(sentence: &str) -> bool {
 ///
 /// # Errors
 /// Why there is nothing to change.
-pub(super) fn apply(engine: &Engine, rule: &RuleId, defect: &Defect, files: &[File]) -> Result<Step, String> {
+pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File]) -> Result<Step, String> {
     let mut step = Step::default();
     let (mut found, mut fixed) = (0, 0);
-    for file in
-        files.iter().filter(|file| file.language.is_some() && !file.protected && defect.scope.covers(&file.path))
-    {
+    for file in files.iter().filter(|file| file.language.is_some() && !file.protected && scope.covers(&file.path)) {
         let mut findings: Vec<Finding> =
             engine.scan(&file.path, &file.text).findings.into_iter().filter(|f| f.rule == *rule).collect();
         if findings.is_empty() {

@@ -215,7 +215,13 @@ fn step(
         Ask::Patch(pasted) => pasted.apply(files),
         Ask::Replace(replacement) => {
             there(&replacement.scope)?;
-            replacement.apply(files)
+            let scope = &replacement.scope;
+            match rule::that_replaces(engine, &replacement.from, &replacement.to) {
+                Some(known) if !disabled.contains(&known.0) && rule::speaks(engine, known, scope, files) => {
+                    rule::apply(engine, known, scope, files)
+                }
+                Some(_) | None => replacement.apply(files),
+            }
         }
         Ask::Add(standard) => standard.apply(files, paths, facts),
         Ask::Repair(defect) => {
@@ -226,7 +232,7 @@ fn step(
                     found.rule
                 ));
             }
-            rule::apply(engine, &found.rule, defect, files)
+            rule::apply(engine, &found.rule, &defect.scope, files)
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::{Error, FilePatch, Hunk, lines};
 use crate::domain::LineKind;
 
-/// Lines looked at for hunks that are not where they say. A diff of ten thousand such is not a diff of this file.
-const MOST_SEARCHED: usize = 100_000_000;
+/// Lines looked at for hunks that are not where they say. A diff of a thousand such is not a diff of this file.
+const MOST_SEARCHED: usize = 20_000_000;
 
 /// The text after the change. An old side that does not exist is the empty text.
 ///
@@ -76,43 +76,35 @@ impl Work<'_> {
             self.out.extend(hunk.lines.iter().map(|line| line.text.clone()));
             return Ok(());
         }
-        let mut place = self.place(number, hunk, &wanted, Match::Exact)?.map(|place| (place, Match::Exact));
-        if place.is_none() {
-            place = self.place(number, hunk, &wanted, Match::Loose)?.map(|place| (place, Match::Loose));
-        }
-        let Some((place, how)) = place else {
-            return Err(Error::NotFound { path: self.path.to_owned(), hunk: number, line: hunk.old_start });
-        };
+        let place = self.place(number, hunk, &wanted)?;
         self.out.extend(self.old[self.at..place].iter().map(|line| (*line).to_owned()));
         self.offset = signed(place) - (i64::from(hunk.old_start) - 1);
         self.at = place;
-        match how {
-            Match::Exact => self.take_exact(hunk),
-            Match::Loose => self.take_loose(hunk),
+        if is_same(&self.old[place..], &wanted, Match::Exact) {
+            self.take_exact(hunk);
+        } else {
+            self.take_loose(hunk);
         }
         Ok(())
     }
 
-    /// Where the lines stand, if anywhere.
-    fn place(&mut self, number: usize, hunk: &Hunk, wanted: &[&str], how: Match) -> Result<Option<usize>, Error> {
-        let said = i64::from(hunk.old_start) - 1;
-        for expected in [said + self.offset, said] {
-            let Ok(expected) = usize::try_from(expected) else { continue };
+    /// Where the lines stand. Places that differ by their line endings alone are two places.
+    fn place(&mut self, number: usize, hunk: &Hunk, wanted: &[&str]) -> Result<usize, Error> {
+        let path = || self.path.to_owned();
+        let expected = usize::try_from(i64::from(hunk.old_start) - 1 + self.offset).ok();
+        if let Some(expected) = expected.filter(|expected| *expected >= self.at) {
             let there = self.old.get(expected..).and_then(|rest| rest.get(..wanted.len()));
-            let fits = expected >= self.at && there.is_some_and(|there| is_same(there, wanted, how));
-            if fits {
-                return Ok(Some(expected));
+            if there.is_some_and(|there| is_same(there, wanted, Match::Loose)) {
+                return Ok(expected);
             }
         }
-        let cost = self.old.len() - self.at + wanted.len();
-        let left = self.left.checked_sub(cost);
-        self.left = left.ok_or_else(|| Error::TooScattered { path: self.path.to_owned() })?;
-        match find(&self.old[self.at..], wanted, how) {
-            (None, _) => Ok(None),
-            (Some(place), None) => Ok(Some(self.at + place)),
-            (Some(_), Some(_)) => {
-                Err(Error::Ambiguous { path: self.path.to_owned(), hunk: number, line: hunk.old_start })
-            }
+        let rest = &self.old[self.at..];
+        self.left =
+            self.left.checked_sub(rest.len() + wanted.len()).ok_or_else(|| Error::TooScattered { path: path() })?;
+        match find(rest, wanted) {
+            (None, _) => Err(Error::NotFound { path: path(), hunk: number, line: hunk.old_start }),
+            (Some(place), None) => Ok(self.at + place),
+            (Some(_), Some(_)) => Err(Error::Ambiguous { path: path(), hunk: number, line: hunk.old_start }),
         }
     }
 
@@ -191,10 +183,11 @@ fn is_same(one: &[&str], two: &[&str], how: Match) -> bool {
 }
 
 /// The first two places, by Knuth, Morris and Pratt: equal lines by the thousand cost no more than others.
-fn find(text: &[&str], wanted: &[&str], how: Match) -> (Option<usize>, Option<usize>) {
+fn find(text: &[&str], wanted: &[&str]) -> (Option<usize>, Option<usize>) {
     if wanted.len() > text.len() {
         return (None, None);
     }
+    let how = Match::Loose;
     let mut border = vec![0; wanted.len()];
     let mut length = 0;
     for index in 1..wanted.len() {

@@ -123,6 +123,9 @@ fn a_hunk_that_moved_is_found_where_it_is_alone() {
     assert_eq!(error, Error::Ambiguous { path: "n".to_owned(), hunk: 1, line: 8 });
     let error = apply("1\n2\n", &one(&five(4))).unwrap_err();
     assert_eq!(error, Error::NotFound { path: "n".to_owned(), hunk: 1, line: 4 });
+    let mixed = format!("{}{}", numbered(1..=9).replace('\n', "\r\n"), numbered(1..=9));
+    assert!(matches!(apply(&mixed, &one(&five(8))), Err(Error::Ambiguous { .. })), "two places, but for line endings");
+    assert!(applied(&mixed, &five(4)).starts_with("1\r\n2\r\n3\r\n4\r\nfive\r\n6\r\n"));
     // The second hunk moved as far as the first, and so it needs no search.
     let block = format!("head\n{0}{0}", "x\ny\nz\n");
     let text = "--- a/n\n+++ b/n\n@@ -1,2 +1,2 @@\n-head\n+HEAD\n x\n@@ -5,3 +5,3 @@\n x\n-y\n+Y\n z\n";
@@ -226,6 +229,22 @@ fn a_hostile_diff_ends_quickly() {
     let _ = apply(&old, &one(&format!("--- a/x\n+++ b/x\n{hunks}")));
 }
 
+#[test]
+fn texts_that_share_little_are_compared_in_bounded_work() {
+    let noise = |seed: u32, kinds: u32| {
+        let mut state = seed;
+        let lines = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            format!("{}\n", (state >> 16) % kinds)
+        });
+        lines.take(20_000).collect::<String>()
+    };
+    for kinds in [2, 1_000, 60_000] {
+        let (old, new) = (noise(1, kinds), noise(2, kinds));
+        assert!(applied(&old, &diff(Some("x"), Some("x"), &old, &new)) == new, "{kinds}");
+    }
+}
+
 fn text() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just(""),
@@ -251,7 +270,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
     #[test]
     fn what_was_written_is_read_and_applied(old in text(), new in text()) {

@@ -54,6 +54,10 @@ pub enum Manner {
     Endless,
     /// This status to everything.
     Status(u16),
+    /// Does what a push asks, then cuts the connection instead of answering.
+    AnswerLost,
+    /// As git does, after this git command was run in the repository of a push that comes in.
+    Meanwhile(Vec<String>),
 }
 
 /// One request as the server saw it.
@@ -129,9 +133,11 @@ async fn respond(shared: &Shared, request: Request, authorization: Option<&str>)
         }
     }
     let asks_refs = request.uri().path().ends_with("/info/refs");
+    let pushes = request.uri().to_string().ends_with("git-receive-pack");
     let typed = |body: Body| {
+        let service = if pushes { "receive" } else { "upload" };
         let kind = if asks_refs { "advertisement" } else { "result" };
-        let kind = format!("application/x-git-upload-pack-{kind}");
+        let kind = format!("application/x-git-{service}-pack-{kind}");
         Response::builder().header("content-type", kind).body(body).unwrap()
     };
     let manner = shared.manner.lock().unwrap().clone();
@@ -150,11 +156,29 @@ async fn respond(shared: &Shared, request: Request, authorization: Option<&str>)
         Manner::Endless if !asks_refs => {
             let packet = [b"ffff\x02".as_slice(), &[0; 0xffff - 5]].concat();
             let zeros = futures::stream::repeat_with(move || Ok::<_, std::io::Error>(Bytes::from(packet.clone())));
-            let begin = b"0008NAK\n0011\x02PACK\0\0\0\x02\0\0\0\x01".to_vec();
+            let begin = b"0008NAK\n0011\x02PACK\0\0\0\x02\0\0\0\x01";
+            // In answer to a push these are remarks for people, one packet after the other.
+            let begin = if pushes { Vec::new() } else { begin.to_vec() };
             let begin = futures::stream::once(async { Ok(Bytes::from(begin)) });
             typed(Body::from_stream(begin.chain(zeros)))
         }
-        Manner::Honest | Manner::Refs(_) | Manner::Pack(_) | Manner::Endless => backend(shared, request).await,
+        Manner::AnswerLost if pushes && !asks_refs => {
+            backend(shared, request).await;
+            let cut = futures::stream::once(async { Err::<Bytes, _>(std::io::Error::other("cut")) });
+            typed(Body::from_stream(cut))
+        }
+        Manner::Meanwhile(args) if pushes && !asks_refs => {
+            let path = request.uri().path().trim_end_matches("/git-receive-pack").trim_start_matches('/').to_owned();
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            git(&shared.root.join(path), &args);
+            backend(shared, request).await
+        }
+        Manner::AnswerLost
+        | Manner::Meanwhile(_)
+        | Manner::Honest
+        | Manner::Refs(_)
+        | Manner::Pack(_)
+        | Manner::Endless => backend(shared, request).await,
     }
 }
 
@@ -164,6 +188,8 @@ async fn backend(shared: &Shared, request: Request) -> Response {
     let body = to_bytes(body, 64 << 20).await.unwrap();
     let mut cgi = tokio::process::Command::from(command(&shared.root, &["http-backend"]));
     cgi.env("GIT_PROJECT_ROOT", &shared.root)
+        // Who has a name may push.
+        .env("REMOTE_USER", "x-access-token")
         .env("GIT_HTTP_EXPORT_ALL", "1")
         .env("PATH_INFO", parts.uri.path())
         .env("QUERY_STRING", parts.uri.query().unwrap_or_default())
