@@ -99,3 +99,66 @@ impl<'de, T: Content> Deserialize<'de> for Document<T> {
         Ok(Self { timestamp: frame.timestamp, outcome })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::swarm::{CurrentIssue, IssueAnalysis, PrCreated};
+    use super::*;
+
+    fn analysis() -> Value {
+        json!({
+            "agent": "agent-2-analyst", "timestamp": "2026-11-21T10:00:00Z", "status": "completed", "issue_url": "u",
+            "analysis": {
+                "summary": "s", "type": "bug-fix", "complexity": "easy", "estimated_loc_change": 5, "breaking_change": false,
+                "requirements": ["r"],
+                "files_to_modify": [{ "path": "a.py", "change_type": "edit", "description": "d" }],
+                "tests_required": true, "docs_update_required": false
+            },
+            "repository_context": {
+                "contributing_guidelines": "", "pr_template_exists": false, "code_style": "", "branch_naming": "",
+                "commit_convention": ""
+            },
+            "implementation_plan": { "steps": [], "estimated_time": "an hour", "risk_level": "low" },
+            "warnings": [], "blockers": []
+        })
+    }
+
+    #[test]
+    fn a_document_is_written_as_it_was_read() {
+        let document: Document<IssueAnalysis> = serde_json::from_value(analysis()).unwrap();
+        assert_eq!(serde_json::to_value(&document).unwrap(), analysis());
+        let failed: Document<CurrentIssue> = Document::failed("t".into(), "locked", "it is locked");
+        let written = serde_json::to_value(&failed).unwrap();
+        assert_eq!(serde_json::from_value::<Document<CurrentIssue>>(written.clone()).unwrap(), failed);
+        assert_eq!(faults_of(&written).unwrap()[0].code, "locked");
+        assert_eq!(faults_of(&analysis()), None);
+    }
+
+    #[test]
+    fn a_failed_document_needs_only_its_frame() {
+        let bare = json!({ "agent": "agent-7-pr", "timestamp": "t", "status": "failed", "errors": [] });
+        assert_eq!(serde_json::from_value::<Document<PrCreated>>(bare).unwrap().outcome, Err(Vec::new()));
+    }
+
+    #[track_caller]
+    fn check_refused(pointer: &str, value: Value, word: &str) {
+        let mut document = analysis();
+        *document.pointer_mut(pointer).unwrap() = value;
+        let error = serde_json::from_value::<Document<IssueAnalysis>>(document).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_of_the_form_is_refused() {
+        check_refused("/agent", "agent-1-scout".into(), "agent-2-analyst");
+        check_refused("/status", "done".into(), "`status` is `done`");
+        check_refused("/timestamp", Value::Null, "string");
+        check_refused("/analysis/type", "bug".into(), "bug-fix");
+        check_refused("/analysis/complexity", "hard".into(), "trivial");
+        check_refused("/analysis/files_to_modify/0/change_type", "rename".into(), "create");
+        check_refused("/implementation_plan/risk_level", "none".into(), "low");
+        check_refused("/analysis/estimated_loc_change", (-1).into(), "u64");
+    }
+}

@@ -10,8 +10,8 @@ use super::brief::{Brief, Section};
 use super::query::{NAMED, Query};
 use super::survey::{self, Class, Survey};
 use super::{customs, demand, explorer, retrieval, triage, words};
-use crate::agent::mechanic::{self, Understanding};
-use crate::agent::{Agent, Context, Contributing, Error, Role};
+use crate::agent::mechanic::{self, Ask, Understanding};
+use crate::agent::{Agent, Context, Contributing, Error, Role, gate};
 use crate::artifact::swarm::{
     Analysis, ChangeType, CurrentIssue, Difficulty, FileToModify, ImplementationPlan, IssueAnalysis, Kind, Risk,
 };
@@ -56,7 +56,7 @@ impl Agent for Analyst {
         let complexity = triage::difficulty(&issue.labels, issue.kind, &brief, Some(files.len()));
         let breaking = is_breaking(&brief, &issue.labels);
         let steps = steps(&brief, issue.kind, &files, &requirements, &survey);
-        let warnings = warnings(&brief, &files, &input.facts, breaking);
+        let warnings = warnings(&brief, &files, &input.facts, breaking)?;
         let analysis = Analysis {
             summary: summary(&brief),
             kind: issue.kind,
@@ -141,11 +141,20 @@ fn summary(brief: &Brief) -> String {
 
 /// What can be done mechanically comes first, then what the sentences ask for.
 fn requirements(brief: &Brief, understood: &Understanding) -> Vec<String> {
-    let mut all: Vec<String> = understood.asks.iter().map(|ask| words::line(&ask.describe(), MAX_TEXT)).collect();
+    let mut all: Vec<String> =
+        understood.asks.iter().filter(|ask| is_exact(ask)).map(|ask| words::line(&ask.describe(), MAX_TEXT)).collect();
     let more = demand::demands(brief);
     all.extend(more.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
     all.truncate(MAX_NOTES);
     all
+}
+
+/// Whether it is clear to the letter; that a defect is described is only a guess until a rule knows it.
+fn is_exact(ask: &Ask) -> bool {
+    match ask {
+        Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_) => true,
+        Ask::Repair(_) => false,
+    }
 }
 
 /// Files that the issue leads to: named, traced, or the home of a symbol that it names.
@@ -337,7 +346,12 @@ fn steps(brief: &Brief, kind: Kind, files: &[FileToModify], requirements: &[Stri
     steps
 }
 
-fn warnings(brief: &Brief, files: &[FileToModify], facts: &ContributeFacts, breaking: bool) -> Vec<String> {
+fn warnings(
+    brief: &Brief,
+    files: &[FileToModify],
+    facts: &ContributeFacts,
+    breaking: bool,
+) -> Result<Vec<String>, Error> {
     static ORDERS: LazyLock<Regex> = LazyLock::new(|| {
         words::regex(
             r"(?i)\b(?:ignore|disregard|forget) (?:all |any |the )?(?:previous|prior|above|earlier)\b|\bsystem prompt\b|\byou are (?:now )?an? (?:ai|assistant|agent)\b",
@@ -362,23 +376,18 @@ fn warnings(brief: &Brief, files: &[FileToModify], facts: &ContributeFacts, brea
                 .to_owned(),
         );
     }
-    let guarded = files.iter().filter(|file| is_guarded(&file.path)).take(5);
+    let protected = gate::globs(&facts.settings.protected)?;
+    let guarded = files.iter().filter(|file| gate::protection(&file.path, &protected).is_some()).take(5);
     warnings
         .extend(guarded.map(|file| format!("{} is protected and will not be changed", words::line(&file.path, 200))));
     warnings.truncate(MAX_NOTES);
-    warnings
-}
-
-/// Paths that no change of ours ever touches, as far as they are told by name.
-fn is_guarded(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    lower.starts_with(".github/workflows/") || lower == ".github/octoswarm.yml" || survey::name(&lower) == "codeowners"
+    Ok(warnings)
 }
 
 /// Questions that have to be answered before the work can be sure of its aim.
 fn blockers(brief: &Brief, analysis: &Analysis, understood: &Understanding) -> Vec<String> {
     let mut blockers = Vec::new();
-    if understood.is_actionable() {
+    if understood.is_actionable() && understood.asks.iter().any(is_exact) {
         // What can be done as it stands needs no answer first; who does it sees what excludes it.
         return blockers;
     }
@@ -392,7 +401,12 @@ fn blockers(brief: &Brief, analysis: &Analysis, understood: &Understanding) -> V
             .push(words::line(&format!("Which of the two holds? \"{one}\" and \"{two}\" exclude each other."), 700));
     }
     let wordless = brief.prose().count() == 0 && brief.code.is_empty();
-    if blockers.is_empty() && wordless && analysis.kind == Kind::BugFix && analysis.files_to_modify.is_empty() {
+    if blockers.is_empty()
+        && wordless
+        && understood.asks.is_empty()
+        && analysis.kind == Kind::BugFix
+        && analysis.files_to_modify.is_empty()
+    {
         blockers.push("What happens, and what should happen instead? The issue has no description.".to_owned());
     }
     blockers

@@ -13,7 +13,7 @@ use super::retrieval::{self, Hit, Measured};
 use super::style::{self, Habits};
 use super::survey::{self, Class, Listed, Survey};
 use super::words;
-use crate::agent::{Agent, Context, Contributing, Error, Role};
+use crate::agent::{Agent, Context, Contributing, Error, Role, gate};
 use crate::analysis::secrets;
 use crate::artifact::swarm::{
     CodebaseMap, CurrentIssue, Insights, IssueAnalysis, Kind, MappedRepository, ReferenceFile, RelevantFile,
@@ -196,7 +196,11 @@ impl Reading {
     }
 
     async fn relevant(&self, cx: &Context, hits: Vec<Hit>, analysis: &IssueAnalysis) -> Result<RelevantFiles, Error> {
-        let Contributing { tree, .. } = cx.contributing()?;
+        let Contributing { tree, facts } = cx.contributing()?;
+        let protected = gate::globs(&facts.settings.protected)?;
+        let ignored = gate::globs(&facts.settings.ignore)?;
+        // What no change may touch is worth a look, no more.
+        let barred = |hit: &&Hit| gate::protection(&hit.path, &protected).is_some() || ignored.is_match(&hit.path);
         let docs_are_the_work = analysis.analysis.kind == Kind::Documentation;
         let tests_are_the_work = analysis.analysis.kind == Kind::Test;
         let is_work = |hit: &&Hit| match hit.class {
@@ -206,11 +210,15 @@ impl Reading {
             Class::Foreign => false,
         };
         let best = hits.iter().filter(is_work).map(|hit| hit.score).fold(0.0_f32, f32::max);
-        let mut work: Vec<&Hit> = hits.iter().filter(is_work).collect();
-        work.truncate(MAX_MODIFY + MAX_REFERENCE);
-        let first = work.iter().take(MAX_MODIFY).take_while(|hit| hit.named || hit.score >= best * LEAST_SHARE).count();
+        let work: Vec<&Hit> = hits
+            .iter()
+            .filter(is_work)
+            .filter(|hit| !barred(hit))
+            .take_while(|hit| hit.named || hit.score >= best * LEAST_SHARE)
+            .take(MAX_MODIFY)
+            .collect();
         let mut to_modify = Vec::new();
-        for (at, hit) in work.iter().take(first).enumerate() {
+        for (at, hit) in work.iter().enumerate() {
             let mut file = RelevantFile {
                 path: hit.path.clone(),
                 purpose: hit.why.clone(),
@@ -228,9 +236,10 @@ impl Reading {
             }
             to_modify.push(file);
         }
-        let to_reference = work
+        let to_reference = hits
             .iter()
-            .skip(first)
+            .filter(is_work)
+            .filter(|hit| !work.iter().any(|chosen| chosen.path == hit.path))
             .take(MAX_REFERENCE)
             .map(|hit| ReferenceFile { path: hit.path.clone(), purpose: hit.why.clone() })
             .collect();
@@ -299,7 +308,7 @@ impl Reading {
         if foreign > 0 {
             gotchas.push(format!("{} by others or by programs, left out of the search", files(foreign, "file")));
         }
-        if found.to_modify.is_empty() {
+        if found.to_modify.is_empty() && found.to_reference.is_empty() {
             gotchas.push("no file shares a word with the issue".to_owned());
         }
         let gone = analysis.analysis.files_to_modify.iter().filter(|file| !self.survey.has(&file.path)).take(5);

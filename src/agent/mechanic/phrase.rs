@@ -20,7 +20,7 @@ pub(super) enum Phrase {
 }
 
 /// Everything in one sentence that reads like a replacement.
-pub(super) fn phrases(sentence: &str, about_spelling: bool) -> Vec<Phrase> {
+pub(super) fn phrases(sentence: &str, about_spelling: bool, renaming: bool) -> Vec<Phrase> {
     let text = quotes_as_code(sentence);
     let mut found = Vec::new();
     for caught in SED.captures_iter(&text) {
@@ -41,6 +41,11 @@ pub(super) fn phrases(sentence: &str, about_spelling: bool) -> Vec<Phrase> {
         [(&*SHOULD, false), (&*INSTEAD, true), (&*WRONGLY, false), (&*ARROW, false), (&*BARE_SPELLING, false)]
     {
         for caught in pattern.captures_iter(&text) {
+            let arrow = std::ptr::eq(pattern, &*ARROW);
+            if arrow && renaming {
+                found.extend(arrow_rename(&text, &caught));
+                continue;
+            }
             found.extend(correction(&text, &caught, turned, about_spelling, std::ptr::eq(pattern, &*SHOULD)));
         }
         if !found.is_empty() {
@@ -119,6 +124,13 @@ fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: b
         // A value that should be another one is no text to be replaced wherever it stands.
         (_, false) => Some(Phrase::Unclear("one is no spelling of the other, so what has to change is not clear")),
     }
+}
+
+/// `a` → `b` in a text that is about renaming.
+fn arrow_rename(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
+    let (from, to) = (caught.name("from")?.as_str(), caught.name("to")?.as_str());
+    let start = caught.get(0).map_or(0, |m| m.start());
+    Some(not_meant(text, start, false).map_or_else(|| replacement(from, to, Wish::Rename), Phrase::Unclear))
 }
 
 /// The only quoted text before `from` that `to` is a spelling of.
@@ -368,7 +380,7 @@ mod tests {
                 if c == '`' { if code { CODE_START } else { CODE_END } } else { c }
             })
             .collect();
-        let got: Vec<(String, String)> = phrases(&marked, about_spelling)
+        let got: Vec<(String, String)> = phrases(&marked, about_spelling, false)
             .into_iter()
             .filter_map(|phrase| match phrase {
                 Phrase::Replace { from, to, .. } => Some((from, to)),

@@ -61,7 +61,7 @@ fn read_replacements(said: &Said, at: usize, held_back: Option<&str>, understood
     let sentence = &said.sentences[at];
     let about_spelling =
         SPELLING.is_match(&said.sentences.iter().map(|s| s.text.as_str()).collect::<Vec<_>>().join(" "));
-    for phrase in phrases(&sentence.text, about_spelling) {
+    for phrase in phrases(&sentence.text, about_spelling, renaming(said)) {
         match phrase {
             Phrase::Unclear(why) => understood.unclear.push(format!("\"{}\": {why}", shorten(&sentence.plain()))),
             Phrase::Replace { from, to, wish } => {
@@ -85,6 +85,13 @@ fn read_replacements(said: &Said, at: usize, held_back: Option<&str>, understood
             }
         }
     }
+}
+
+/// Whether the title is about renaming, so that an arrow in the text means just that.
+fn renaming(said: &Said) -> bool {
+    let title: Vec<&str> = said.sentences.iter().filter(|s| s.block == 0).map(|s| s.text.as_str()).collect();
+    let title = title.join(" ");
+    RENAME.is_match(&title) && !ASKING.is_match(&title) && !FORBIDS.is_match(&title)
 }
 
 /// The nearest words that name a place decide: those of the sentence, then of its paragraph, then of the whole text.
@@ -232,7 +239,9 @@ static HELD_BACK: LazyLock<Regex> = LazyLock::new(|| {
         |(do\s+not|don['’]?t|please\s+not|never|no\s+need\s+to|without|nothing\s+to|not\s+to)\s+(actually\s+)?(change|chang(e|ing)|touch|modify|edit|replace|rename|fix|apply|merge)(\s+(anything|any|it|this|them|the\s+code|code|yet|something))?
         |(nothing|not|\w+n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
         |just\s+(curious|wondering|asking|want(ed)?\s+to\s+(know|understand|ask))|want(ed)?\s+to\s+understand
-        |(only|just)\s+a\s+question|not\s+a\s+bug|works\s+as\s+(intended|designed)|won['’]?t\s+fix|already\s+(fixed|done|solved|merged)|no\s+longer\s+(needed|necessary|an\s+issue)|never\s?mind)\b",
+        |(only|just)\s+a\s+question|not\s+a\s+bug|works\s+as\s+(intended|designed)|won['’]?t\s+fix|already\s+(fixed|done|solved|merged)|no\s+longer\s+(needed|necessary|an\s+issue)|never\s?mind
+        |(please\s+)?wait\s+(with|until|till|for\s+(the|a|me|us|now))|hold\s+(off|on|it)|on\s+hold|not\s+yet|postpon(e|ed|ing)|undecided|unsure|not\s+sure\s+(if|whether|which|what)|on\s+second\s+thoughts?|scratch\s+that|or\s+(the\s+other\s+way|vice\s+versa)|vice\s+versa
+        |to\s+be\s+(decided|discussed)|(let['’]?s|we\s+should|needs?\s+to\s+be|please)\s+(first\s+)?(discuss|decide)\w*|what\s+(do|would)\s+(you|people|others|we)\s+(think|prefer|say)|(any|your)\s+(opinions?|thoughts|preferences?)|which\s+(one\s+)?(is|are|would|do|should)\s+(better|right|preferred|be|you|we))\b",
     )
 });
 /// Words by which a text asks for something new or something large.
@@ -265,6 +274,7 @@ static POLITE: LazyLock<Regex> = LazyLock::new(|| {
 static SPELLING: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)\b(typos?|spell\w*|misspel\w*|mis-spel\w*|grammar|orthograph\w*|it (says|reads)|wording)\b")
 });
+static RENAME: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\b(rename|renaming)\b"));
 /// An ask that does not hold for all places.
 static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| {
     regex(

@@ -82,6 +82,8 @@ struct Reader<'a> {
     /// One entry for each open list item: whether it is an open task, a done one, or none.
     items: Vec<Option<bool>>,
     fence: Option<Shown>,
+    /// Where the bold text ends that a paragraph begins with.
+    bold: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -96,6 +98,7 @@ impl<'a> Reader<'a> {
             in_log: false,
             items: Vec::new(),
             fence: None,
+            bold: None,
         }
     }
 
@@ -125,7 +128,10 @@ impl<'a> Reader<'a> {
                     self.text.push(CODE_END);
                 }
             }
-            Event::SoftBreak | Event::HardBreak => self.text.push(' '),
+            Event::SoftBreak | Event::HardBreak => {
+                self.drop_bold_heading();
+                self.text.push(' ');
+            }
             Event::Html(html) | Event::InlineHtml(html) => self.html(&html),
             Event::TaskListMarker(done) => {
                 if let Some(item) = self.items.last_mut() {
@@ -165,6 +171,7 @@ impl<'a> Reader<'a> {
                 self.flush();
                 self.items.push(None);
             }
+            Tag::Strong if self.text.is_empty() => self.bold = Some(0),
             Tag::Paragraph | Tag::List(_) => self.flush(),
             _ => {}
         }
@@ -182,6 +189,7 @@ impl<'a> Reader<'a> {
                 }
             }
             TagEnd::Heading(_) => self.end_heading(),
+            TagEnd::Strong if self.bold == Some(0) => self.bold = Some(self.text.len()),
             TagEnd::CodeBlock => {
                 if let Some(fence) = self.fence.take().filter(|_| self.hidden == 0 && self.details == 0) {
                     let may_be_diff = matches!(fence.language.as_str(), "" | "diff" | "patch" | "udiff");
@@ -198,6 +206,17 @@ impl<'a> Reader<'a> {
             }
             TagEnd::Paragraph => self.flush(),
             _ => {}
+        }
+    }
+
+    /// Issue templates set the names of their sections in bold, on a line of their own.
+    fn drop_bold_heading(&mut self) {
+        const WORDS: usize = 8;
+        let bold = self.bold.take().is_some_and(|end| end == self.text.len() && end > 0);
+        let quotes = self.text.contains([CODE_START, '"', '“', '\'']);
+        if bold && !quotes && self.text.split_whitespace().count() <= WORDS {
+            self.heading = Some(std::mem::take(&mut self.text));
+            self.end_heading();
         }
     }
 
@@ -222,6 +241,7 @@ impl<'a> Reader<'a> {
     }
 
     fn flush(&mut self) {
+        self.drop_bold_heading();
         let text = std::mem::take(&mut self.text);
         // A done task is no request, and neither is what stands below it.
         let done = self.items.contains(&Some(true));
@@ -356,6 +376,9 @@ mod tests {
         assert_eq!(said("> do x\n\na `b. c` d. e\n\n<!-- do y -->\n\n```\ndo z\n```\n"), ["a `b. c` d.", "e"]);
         assert_eq!(said("<details><summary>more</summary>\n\ndo it\n\n</details>\n\nafter"), ["after"]);
         assert_eq!(said("### Relevant log output\n\ndo it\n\n### Idea\n\ndo that"), ["do that"]);
+        assert_eq!(said("**Describe it**\nrename"), ["rename"]);
+        assert_eq!(said("**Logs**\n\ndo it\n\n**More**\n\nrename **this** now"), ["rename this now"]);
+        assert_eq!(said("**rename `a`**"), ["rename `a`"]);
         assert_eq!(said("keep ~~do it~~ this"), ["keep this"]);
         assert_eq!(said("- [x] do a\n- [ ] do b\n- c"), ["do b", "c"]);
         assert_eq!(said("| a | b |\n|---|---|\n| do | it |\n"), Vec::<String>::new());

@@ -231,8 +231,11 @@ const CASES: &[Case] = &[
     },
 ];
 
+/// Title, body, and the removed and added lines by file.
+type Told = (&'static str, &'static str, &'static [(&'static str, &'static [&'static str])]);
+
 /// A third set, over the shared tree: mostly what comes near to a request and is none.
-const NEAR: &[(&str, &str, &[(&str, &[&str])])] = &[
+const NEAR: &[Told] = &[
     (
         "YAML parse error in depot.yml",
         "I get `yaml.scanner.ScannerError: mapping values are not allowed here` when starting the server, my depot.yml is attached. What is wrong with it?",
@@ -370,11 +373,229 @@ const NEAR: &[(&str, &str, &[(&str, &[&str])])] = &[
     ),
 ];
 
+/// A fourth set, over the shared tree: what people do ask for, in other forms.
+const ASKED: &[Told] = &[
+    (
+        "[Bug]: express zone",
+        "### What happened?\n\nZone is unknown for EXP parcels which I read from a file.\n\n### Analysis\n\n`code == \"EXP\"` compares references in Java, strings have to be compared with `.equals`.\n\n### Version\n\n0.4.1",
+        &[(
+            "service/src/main/java/depot/Labels.java",
+            &["-        if (code == \"EXP\") {", "+        if (\"EXP\".equals(code)) {"],
+        )],
+    ),
+    (
+        "NaN on the board with more than one parcel",
+        "**Steps**\n1. have 2 parcels\n2. open the board\n\n**Result**\n`(3/NaN)`\n\nparseInt is handed to map directly, so the index arrives as radix.",
+        &[(
+            "web/board.ts",
+            &[
+                "-  const floors = parcels.map((parcel) => parcel.floor).map(parseInt);",
+                "+  const floors = parcels.map((parcel) => parcel.floor).map((text) => Number.parseInt(text, 10));",
+            ],
+        )],
+    ),
+    (
+        "Remove dbg!",
+        "Two `dbg!` calls were left in core/src/lib.rs.",
+        &[(
+            "core/src/lib.rs",
+            &["-    dbg!(base);", "-    let surcharge = dbg!(steps * 40);", "+    let surcharge = steps * 40;"],
+        )],
+    ),
+    (
+        "unsafe-yaml-load in api/",
+        "octoswarm reports unsafe-yaml-load twice. Please fix.",
+        &[
+            ("api/imports.py", &["-    batch = yaml.load(upload)", "+    batch = yaml.safe_load(upload)"]),
+            ("api/settings.py", &["-        return yaml.load(stream)", "+        return yaml.safe_load(stream)"]),
+        ],
+    ),
+    (
+        "Please replace yaml.load with yaml.safe_load",
+        "(title)",
+        &[
+            ("api/imports.py", &["-    batch = yaml.load(upload)", "+    batch = yaml.safe_load(upload)"]),
+            ("api/settings.py", &["-        return yaml.load(stream)", "+        return yaml.safe_load(stream)"]),
+        ],
+    ),
+    (
+        "Wording of the README",
+        "Change \"Quick start\" to \"Getting started\" in README.md, that's what the other projects have.",
+        &[("README.md", &["-## Quick start", "+## Getting started"])],
+    ),
+    (
+        "Typo",
+        "operations.md: \"every ten seconds\" should read \"every 10 seconds\".",
+        &[(
+            "docs/operations.md",
+            &[
+                "-The gateway listens on localhost:8080 and the board polls localhost:8080/board every ten seconds.",
+                "+The gateway listens on localhost:8080 and the board polls localhost:8080/board every 10 seconds.",
+            ],
+        )],
+    ),
+    (
+        "rename total_length => route_length",
+        "It is only used in api/, see title.",
+        &[
+            ("api/routing.py", &["-def total_length(route):", "+def route_length(route):"]),
+            (
+                "api/server.py",
+                &[
+                    "-from api.routing import calc_route, total_length",
+                    "+from api.routing import calc_route, route_length",
+                    "-    return {\"stops\": route, \"length\": total_length(route)}",
+                    "+    return {\"stops\": route, \"length\": route_length(route)}",
+                ],
+            ),
+        ],
+    ),
+    (
+        "TypeScript: rename `fetchParcels`",
+        "It loads, it does not only fetch. So: `fetchParcels` → `loadParcels`, please.",
+        &[
+            (
+                "web/board.ts",
+                &[
+                    "-import { fetchParcels } from './client';",
+                    "+import { loadParcels } from './client';",
+                    "-  const parcels = await fetchParcels(day);",
+                    "+  const parcels = await loadParcels(day);",
+                ],
+            ),
+            (
+                "web/client.ts",
+                &[
+                    "-export async function fetchParcels(day: string): Promise<Parcel[]> {",
+                    "+export async function loadParcels(day: string): Promise<Parcel[]> {",
+                ],
+            ),
+        ],
+    ),
+    (
+        "Missing security policy",
+        "GitHub's community page complains that SECURITY.md is missing. Please add one.",
+        &[("SECURITY.md", &[])],
+    ),
+    (
+        "Chores",
+        "* [ ] please add a CHANGELOG.md\n* [ ] rename `base_price` to `starting_price` in the Rust code\n* [x] rename `calc_price`",
+        &[
+            (
+                "core/src/lib.rs",
+                &[
+                    "-    let base = base_price(grams);",
+                    "+    let base = starting_price(grams);",
+                    "-fn base_price(grams: u32) -> u32 {",
+                    "+fn starting_price(grams: u32) -> u32 {",
+                ],
+            ),
+            ("CHANGELOG.md", &[]),
+        ],
+    ),
+    (
+        "weights",
+        "Small patch for weight_of, please apply it (made in the api folder):\n```diff\n--- imports.py\n+++ imports.py\n@@ -18,3 +18,3 @@\n def weight_of(parcel):\n     grams = parcel[\"grams\"]\n-    return grams / 1000\n+    return round(grams / 1000, 3)\n```",
+        &[("api/imports.py", &["-    return grams / 1000", "+    return round(grams / 1000, 3)"])],
+    ),
+    // And some that are not clear.
+    (
+        "Rename Parcel",
+        "The interface `Parcel` should be renamed to `Package` in client.ts, but the API has to stay as it is.",
+        &[],
+    ),
+    ("Spelling", "Colour or color? British or American? `colour` -> `color` or the other way round.", &[]),
+    ("replace all the things", "replace `a` with `b`", &[]),
+    ("yaml", "yaml.load", &[]),
+    ("Question about defer", "Is `defer p.mu.Lock()` valid Go? The vet tool says nothing.", &[]),
+    ("Label colours", "`'red'` should be `'#c00'` for late parcels, or something darker.", &[]),
+    ("Translate", "Please translate the README, e.g. \"Quick start\" to \"Schnellstart\".", &[]),
+    ("Rename", "rename `calc_route` to `order_stops`; actually, wait with this until 0.6 is out", &[]),
+];
+
+/// A fifth set: texts that talk of what could be changed, in every mood but the one that asks for it.
+const MOODS: &[Told] = &[
+    ("I renamed `calc_route` to `order_stops` in my fork", "and everything still works. Just so you know.", &[]),
+    ("Renaming `calc_route` to `order_stops` broke our plugin", "After the update the import fails.", &[]),
+    ("Is it possible to replace `calc_route` with my own function?", "I'd like to plug in another algorithm.", &[]),
+    (
+        "Support for replacing 'depot' with another start",
+        "It would be great to be able to change `settings[\"depot\"]` to another key.",
+        &[],
+    ),
+    ("README", "The README says \"Depot keeps track of parcels\". Nice!", &[]),
+    ("`calc_route` should be faster", "It sorts the list in every step. `calc_route` should be `O(n log n)`.", &[]),
+    (
+        "The new loader is too strict",
+        "Since you switched to `yaml.safe_load` in the plugin, tags like `!stop` raise ConstructorError. Could you use yaml.load there as in settings.py?",
+        &[],
+    ),
+    (
+        "parseInt vs Number",
+        "Why do you use `map(parseInt)` instead of `map(Number)`? Curious about the reasoning.",
+        &[],
+    ),
+    (
+        "Add lint against dbg!",
+        "Could we forbid the macro in CI, so that `dbg!` calls are found before they are merged?",
+        &[],
+    ),
+    (
+        "Explain == in Labels.java",
+        "I am new to Java. Why does `code == \"EXP\"` compare references? A comment would help.",
+        &[],
+    ),
+    (
+        "Locks",
+        "Please document which lock protects what; `defer p.mu.Unlock()` and `defer p.mu.Lock()` look so similar.",
+        &[],
+    ),
+    (
+        "ConstructorError in settings",
+        "could not determine a constructor for the tag '!env'. With yaml.load it used to work, did something change in PyYAML?",
+        &[],
+    ),
+    ("LICENSE", "Which license is this under? I could not find a LICENSE file.", &[]),
+    ("gitignore", "My global gitignore hides `web/`, so I missed the folder. No action needed.", &[]),
+    ("Security", "Do you have a security policy? I found something and would like to report it.", &[]),
+    (
+        "crash",
+        "```\nthread 'main' panicked at src/lib.rs:6: attempt to multiply with overflow\n```\nHappens with express parcels over 2 tons. dbg! output attached.",
+        &[],
+    ),
+    ("Go 1.23", "Please change `go 1.22` to `go 1.23` in go.mod once the runners have it.", &[]),
+    ("Old text", "Replace `Good morning` by whatever fits the time of day.", &[]),
+    ("Typos", "There are several typos, for example recieve. Please fix all of them.", &[]),
+    ("Port", "It should be possible to run on a port other than `localhost:8080`, like `localhost:8081`.", &[]),
+    ("feat(api): batches", "`batch[\"parcels\"]` should be `batch[\"items\"]` if the partner's version is 2.", &[]),
+    ("Translation of labels", "In the German version \"express\" must be \"Express\".", &[]),
+    ("Test data", "The name `driver` appears in real data, e.g. `driver=7`. Anonymise it: change `7` to `x`.", &[]),
+    (
+        "The bot was wrong",
+        "#12 replaced `left` with `remaining`. Wrong place. Please do that in `total_length` instead.",
+        &[],
+    ),
+];
+
+#[tokio::test]
+async fn what_is_talked_of_in_another_mood_changes_nothing() {
+    judge(MOODS).await;
+}
+
+#[tokio::test]
+async fn what_people_ask_for_in_other_forms_is_done() {
+    judge(ASKED).await;
+}
+
 #[tokio::test]
 async fn what_comes_near_to_a_request_is_told_from_one() {
+    judge(NEAR).await;
+}
+
+async fn judge(cases: &[Told]) {
     let bench = Bench::depot();
     let (mut missed, mut wrong) = (Vec::new(), Vec::new());
-    for (title, body, want) in NEAR {
+    for (title, body, want) in cases {
         let outcome = bench.solve(title, body).await;
         let mut got = outcome.lines();
         let mut wanted = BTreeMap::new();

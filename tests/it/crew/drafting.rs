@@ -140,3 +140,48 @@ fn whatever_the_title_a_branch_and_a_message_are_valid() {
         })
         .unwrap();
 }
+
+/// Files below a folder, by their path in it.
+pub(super) fn files_below(root: &Path) -> Vec<(String, Vec<u8>)> {
+    let (mut files, mut todo) = (Vec::new(), vec![root.to_owned()]);
+    while let Some(dir) = todo.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                todo.push(path);
+            } else {
+                files.push((path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files
+}
+
+#[tokio::test]
+async fn from_an_issue_to_a_draft_nobody_stands_in_another_s_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/issues");
+    let mut bench = Bench::new(&files_below(&root.join("depot"))).await;
+    let mut proposed = 0;
+    for entry in fs::read_dir(&root).unwrap() {
+        let dir = entry.unwrap().path();
+        let Ok(issue) = fs::read_to_string(dir.join("issue.md")) else { continue };
+        let expected = fs::read_to_string(dir.join("expected.yml")).unwrap_or_default();
+        let wanted = expected.contains("changes:\n") || expected.contains("created:\n");
+        let (title, body) = issue.split_once('\n').unwrap();
+        bench = bench.issue(title.trim_start_matches("# "), body);
+        let mut known = bench.documents().await;
+        let coder = bench.ask(Role::Coder, &known).await.unwrap();
+        let ready = coder["commit_ready"].as_bool().unwrap();
+        assert_eq!(ready, wanted, "{}: {:#} {:#}", dir.display(), known["analyst"]["blockers"], coder["validation"]);
+        let changed: Vec<String> =
+            coder["changes"].as_array().unwrap().iter().map(|c| c["file"].as_str().unwrap().to_owned()).collect();
+        let map = &known["explorer"];
+        assert_eq!(coder["branch"], map["repository"]["branch"]);
+        known.insert("coder", coder.clone());
+        let draft: PullDraft = serde_json::from_value(bench.ask(Role::Pr, &known).await.unwrap()).unwrap();
+        assert_eq!(draft.branch, coder["branch"].as_str().unwrap());
+        assert_eq!(draft.changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>(), changed);
+        proposed += usize::from(ready);
+    }
+    assert!(proposed >= 8, "{proposed}");
+}

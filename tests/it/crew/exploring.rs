@@ -184,18 +184,7 @@ async fn style_is_what_the_settings_say_or_what_the_sources_show() {
 
 async fn shop() -> Bench {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/repos/shop/main");
-    let mut files = Vec::new();
-    let mut todo = vec![root.clone()];
-    while let Some(dir) = todo.pop() {
-        for entry in fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                todo.push(path);
-            } else {
-                files.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()));
-            }
-        }
-    }
+    let files = super::drafting::files_below(&root);
     Bench::new(&files).await
 }
 
@@ -246,6 +235,25 @@ async fn tests_docs_generated_and_vendored_files_are_told_apart() {
     assert!(file["content_preview"].as_str().unwrap().starts_with("def parse_header"));
     assert!(file["purpose"].as_str().unwrap().contains("defines `parse_header`"), "{file}");
     assert_eq!(map["repository"]["branch"], "fix/issue-7-parse-header-fails-on-an-empty-header");
+}
+
+#[tokio::test]
+async fn what_no_change_may_touch_is_worth_a_look_and_no_more() {
+    let files = [
+        ("src/deploy.py", "def deploy_site():\n    pass\n"),
+        ("legacy/deploy.py", "def deploy_site():\n    pass\n"),
+        (".github/workflows/deploy.yml", "on: push # deploy_site\n"),
+    ];
+    let mut bench = Bench::new(&files).await.issue("deploy_site fails", "See `.github/workflows/deploy.yml`.");
+    bench.facts["settings"]["ignore"] = json!(["legacy/**"]);
+    let documents = bench.documents().await;
+    assert_eq!(strings(&documents["explorer"], "/relevant_files/to_modify"), ["src/deploy.py"]);
+    let reference = strings(&documents["explorer"], "/relevant_files/to_reference");
+    assert!(reference.contains(&".github/workflows/deploy.yml".to_owned()), "{reference:?}");
+    bench.facts["settings"]["protected"] = json!(["src/**"]);
+    let documents = bench.issue("deploy_site fails", "In `src/deploy.py`.").documents().await;
+    assert_eq!(strings(&documents["explorer"], "/relevant_files/to_modify"), [""; 0]);
+    assert_eq!(strings(&documents["analyst"], "/warnings"), ["src/deploy.py is protected and will not be changed"]);
 }
 
 #[tokio::test]
