@@ -85,7 +85,7 @@ impl App {
             (Verb::Fix, Some(pull)) => fix(target, pull, repo),
             (Verb::Fix, None) if !target.issue.open => not_here(verb, "the issue is closed"),
             (Verb::Fix, None) => Obeyed {
-                reply: Reply::Working { what: "working on this issue".into() },
+                reply: Reply::Working { what: "the change that this issue asks for".into() },
                 job: Some(Job::Contribute(Box::new(ContributeTarget {
                     place: target.place.clone(),
                     issue: target.issue.clone(),
@@ -112,7 +112,7 @@ impl App {
             }
             JobState::Completed if kind != "contribute" => Ok(only(Reply::NothingToRetry)),
             JobState::Completed | JobState::Discarded | JobState::Cancelled => {
-                Ok(Obeyed { reply: Reply::Retried { what: kind }, job: Some(again(job, target, pull)) })
+                Ok(Obeyed { reply: Reply::Retried { what: format!("the {kind}") }, job: Some(again(job, target, pull)) })
             }
         }
     }
@@ -172,7 +172,7 @@ fn fix(target: &CommandTarget, pull: &Pull, repo: &Repo) -> Obeyed {
         return not_here(Verb::Fix, "new commits were pushed since you asked; ask again if you still want it");
     }
     Obeyed {
-        reply: Reply::Working { what: format!("fixing what is mechanical at {}", pinned.head.short()) },
+        reply: Reply::Working { what: format!("the mechanical fixes at {}", pinned.head.short()) },
         job: Some(Job::Fix(FixTarget {
             place: target.place.clone(),
             number: pull.number,

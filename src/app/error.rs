@@ -71,7 +71,7 @@ impl Error {
                     | github::Error::Network { .. }
                     | github::Error::Timeout { .. }
             ),
-            Self::Workspace(error) => match error {
+            Self::Workspace(error) | Self::Publish(publish::Error::Workspace(error)) => match error {
                 Git::Network { .. } | Git::Stalled { .. } => true,
                 Git::Status { status, .. } => *status >= 500,
                 _ => false,
@@ -97,6 +97,7 @@ impl Error {
             Self::Github(e) => e.hint().map(|hint| hint.to_string()),
             Self::Workspace(e) => e.hint().map(|hint| hint.to_string()),
             Self::Store(e) => e.hint().map(str::to_owned),
+            Self::Publish(e) => e.hint(),
             _ => None,
         }
     }
@@ -114,6 +115,8 @@ impl Error {
                     | Git::Unborn { .. }
                     | Git::UnknownRevision { .. }
                     | Git::NoMergeBase { .. }
+                    | Git::BranchName { .. }
+                    | Git::BranchExists { .. }
             ),
             _ => false,
         }

@@ -16,6 +16,8 @@ use super::{App, Error};
 
 /// Commands older than this were meant for another day.
 const FRESH: Millis = 24 * 3_600_000;
+/// What a label asks, beside the verbs of comments.
+const LABEL: &str = "label";
 /// People wait for their answer.
 const COMMAND_PRIORITY: i32 = -5;
 
@@ -146,7 +148,7 @@ impl App {
         repo: &Repo,
         target: ContributeTarget,
     ) -> Result<Settled, Error> {
-        if let Some(settled) = self.turned_away(repo, target.issue.number, &target.by, "label").await? {
+        if let Some(settled) = self.turned_away(repo, target.issue.number, &target.by, LABEL).await? {
             return Ok(settled);
         }
         self.acknowledge(repo, ReactTo::Issue(target.issue.number)).await?;
@@ -175,7 +177,7 @@ impl App {
             self.reply(repo, number, about, None, Reply::TooMany { minutes }).await?;
             return Ok(ignored("too many commands in this conversation"));
         }
-        let word = target.verbs.first().map_or_else(|| "command".to_owned(), |verb| verb.name().to_owned());
+        let word = target.verbs.first().map_or_else(|| "help".to_owned(), |verb| verb.name().to_owned());
         if let Some(settled) = self.turned_away(repo, number, &target.by, &word).await? {
             return Ok(settled);
         }
@@ -200,7 +202,8 @@ impl App {
     ) -> Result<Option<Settled>, Error> {
         let Some(has) = self.lacks_write(repo, by).await? else { return Ok(None) };
         let about = About::Refusal { actor: by.id, verb: what.to_owned() };
-        let reply = Reply::Refused { login: by.login.clone(), what: what.to_owned(), has };
+        let asked = if what == LABEL { "Asking for work by a label".to_owned() } else { format!("/swarm {what}") };
+        let reply = Reply::Refused { login: by.login.clone(), what: asked, has };
         match self.reply(repo, number, about, None, reply).await {
             Ok(()) => {}
             // A locked conversation stays silent.
@@ -216,7 +219,7 @@ impl App {
     pub(super) async fn lacks_write(&self, repo: &Repo, by: &Sender) -> Result<Option<String>, Error> {
         let role = repo.role_of(&by.login).await?;
         if role.user_id != by.id {
-            return Ok(Some("no permission under that name any more".to_owned()));
+            return Ok(Some("none".to_owned()));
         }
         Ok((!role.writes).then_some(role.role))
     }
