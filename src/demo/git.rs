@@ -133,7 +133,10 @@ pub async fn serve(
         Some(FaultKind::Truncate) => {
             let (parts, body) = answer.into_parts();
             let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-            return Response::from_parts(parts, Body::from(whole.slice(..whole.len() / 2)));
+            // The connection breaks in the middle: git would wait for ever for the rest of an answer that merely ends.
+            let broken = Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset));
+            let half = futures::stream::iter([Ok(whole.slice(..whole.len() / 2)), broken]);
+            return Response::from_parts(parts, Body::from_stream(half));
         }
         Some(FaultKind::Status { .. } | FaultKind::Html | FaultKind::RateLimit { .. } | FaultKind::Redirect(_))
         | None => {}
