@@ -178,6 +178,10 @@ async fn act(
     };
     let pushes = wish.writes && path.ends_with("/git-receive-pack");
     let request = if pushes { Request::parse(&body).map(Arc::new) } else { None };
+    if pushes && request.is_none() {
+        // What the box cannot read it cannot judge; a compressed push is such a thing, and no git sends one.
+        return plain(400, "The push cannot be read.");
+    }
     if let Some(request) = &request
         && let Some(refused) = examine(shared, &wish, &who, request).await
     {

@@ -173,6 +173,17 @@ async fn a_former_name_leads_git_to_the_repository() {
 }
 
 #[tokio::test]
+async fn a_push_that_cannot_be_read_is_refused() {
+    let client = Client::full().await;
+    let token = client.token(json!({"permissions": {"contents": "write"}})).await;
+    let address = format!("{}/git-receive-pack", client.github.clone_url(REPO));
+    for body in [&b"zzzz"[..], &b"0009abc"[..], &b"\x1f\x8b\x08\x00"[..]] {
+        let push = client.http.post(&address).basic_auth("x-access-token", Some(&token)).body(body);
+        assert_eq!(push.send().await.unwrap().status(), 400);
+    }
+}
+
+#[tokio::test]
 async fn misfortune_strikes_a_push_before_and_after_its_effect() {
     let client = Client::full().await;
     let (work, to) = cloned(&client, REPO).await;

@@ -124,6 +124,7 @@ async fn acts_of_people_are_told_by_their_names() {
     people.comment("mona", REPO, number, "hi").await.unwrap();
     people.ping().await;
     people.install("octo").await;
+    people.accept_permissions("octo").await;
     people.uninstall("octo").await;
     client.github.deliveries_settled().await;
     assert_eq!(
@@ -139,6 +140,7 @@ async fn acts_of_people_are_told_by_their_names() {
             "issue_comment.created",
             "ping.",
             "installation.created",
+            "installation.new_permissions_accepted",
             "installation.deleted",
         ]
     );
