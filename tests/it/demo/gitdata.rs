@@ -73,6 +73,27 @@ async fn a_commit_with_an_author_or_a_committer_is_not_signed() {
 }
 
 #[tokio::test]
+async fn a_commit_belongs_to_the_account_of_its_address_whatever_its_name() {
+    let client = Client::full().await;
+    let (head, base) = main_of(&client).await;
+    let token = client.token(json!({})).await;
+    let bot = client.send("GET", "/users/swarm%5Bbot%5D", Some(&token), None).await.ok()["id"].as_u64().unwrap();
+    for (email, whose) in [
+        (format!("{bot}+swarm[bot]@users.noreply.127.0.0.1"), json!("swarm[bot]")),
+        (format!("{}+swarm[bot]@users.noreply.127.0.0.1", bot + 1), Value::Null),
+        (format!("{bot}+swarm[bot]@users.noreply.example.com"), Value::Null),
+        ("swarm[bot]@users.noreply.127.0.0.1".to_owned(), Value::Null),
+        ("swarm[bot]@example.com".to_owned(), Value::Null),
+    ] {
+        let author = json!({"name": "swarm[bot]", "email": email});
+        let body = json!({"message": "m", "tree": base, "parents": [head], "author": author});
+        let made = client.call("POST", "/git/commits", Some(body)).await.ok();
+        let shown = client.call("GET", &format!("/commits/{}", sha(&made)), None).await.ok();
+        assert_eq!(shown["author"]["login"], whose, "{email}");
+    }
+}
+
+#[tokio::test]
 async fn a_tree_that_makes_no_sense_is_refused() {
     let client = Client::full().await;
     let (head, base) = main_of(&client).await;
