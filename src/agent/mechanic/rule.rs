@@ -24,12 +24,19 @@ pub(super) struct Match {
 
 static PRAISE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b((is|are|was|were|be|seems?|looks?) (just |perfectly |totally |absolutely |quite |still |actually |completely )?(fine|ok|okay|safe|correct|right|legit|good|harmless|needed|necessary|required|wanted|intended|useful|helpful|better|faster|allowed|supported)|which works|works (fine|well|great|as expected)|keep\b|kept|faster than|better than|preferred?|trusted|we (need|rely on|depend on|want)|relies on|depends on|one may|you may|you can)\b",
+        r"(?i)\b((is|are|was|were|be|seems?|looks?) (just |perfectly |totally |absolutely |quite |still |actually |completely )?(fine|ok|okay|safe|correct|right|legit|good|harmless|needed|necessary|required|wanted|intended|useful|helpful|better|faster|allowed|supported)|which works|works (fine|well|great|as expected)|keep\b|kept|faster than|better than|preferred?|trusted|we (need|rely on|depend on|want)|relies on|depends on|one may|you may|you can|used to work|worked (before|fine|well)|work(s|ed)? again|too strict)\b",
     )
 });
 static BLAME: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(break(s|ing)?|broken?|fail(s|ed|ing)?|crash(es|ed)?|slow(s|er)?|worse|regression|error|exception|can(no|['’])?t|cannot|unable|does ?n['’]?t|do ?n['’]?t|did ?n['’]?t|not work|no longer|any ?more|wrong(ly)?|problem|overkill|hangs?|deadlocks?|missing|instead of returning)\b",
+        r"(?i)\b(break(s|ing)?|broken?|fail(s|ed|ing)?|crash(es|ed)?|slow(s|er)?|worse|regression|error|exception|can(no|['’])?t|cannot|unable|does ?n['’]?t|do ?n['’]?t|did ?n['’]?t|not work|no longer|any ?more|wrong(ly)?|problem|overkill|hangs?|deadlocks?|missing|instead of returning|too strict|raises?|throws?)\b",
+    )
+});
+
+/// What somebody wants to have used.
+static BACK: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(could|can|please|should|must|let['’]?s|would|want to|like to|back to|return to|again)\b[^.!?]{0,30}?\b(use|call|have|to)\s+`?(?P<what>[\w.]+)",
     )
 });
 
@@ -113,13 +120,33 @@ fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
     let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| names(&snippet.code)).collect();
     let fixed: BTreeSet<String> = rule.flag.iter().filter_map(|s| s.fixed.as_deref()).flat_map(names).collect();
     let brought: BTreeSet<&String> = fixed.difference(&found).collect();
-    text.split_inclusive(['.', '!', '?', '\n', ';']).find(|sentence| {
+    sentences(text).into_iter().find(|sentence| {
         let said = names(sentence);
         let about_code =
             said.iter().any(|word| found.contains(word)) || sentence.contains("==") || sentence.contains('`');
         let about_fix = said.iter().any(|word| brought.contains(word));
-        (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence)
+        let back = BACK.captures_iter(sentence).filter_map(|caught| caught.name("what")).any(|what| {
+            let what = names(what.as_str());
+            what.iter().all(|word| found.contains(word)) && !what.is_empty()
+        });
+        (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence) || back
     })
+}
+
+/// A full stop within `yaml.load` ends no sentence.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        let gap = text.get(next..).is_none_or(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        if c == '\n' || matches!(c, '.' | '!' | '?' | ';') && gap {
+            found.extend(text.get(from..next));
+            from = next;
+        }
+    }
+    found.extend(text.get(from..));
+    found
 }
 
 fn praises(sentence: &str) -> bool {
