@@ -321,7 +321,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
 /// After both texts: a further condition.
 static REST: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when)\b",
+        r"(?i)\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when|once|as soon as|after|until|till|before|while|later|temporar\w+|for now|locally|instead|in the next)\b",
     )
 });
 static ASKS_POLITELY: LazyLock<Regex> = LazyLock::new(|| {

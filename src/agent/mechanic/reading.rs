@@ -245,7 +245,7 @@ static HELD_BACK: LazyLock<Regex> = LazyLock::new(|| {
         |(nothing|not|\w+n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
         |just\s+(curious|wondering|asking|want(ed)?\s+to\s+(know|understand|ask))|want(ed)?\s+to\s+understand
         |(only|just)\s+a\s+question|not\s+a\s+bug|works\s+as\s+(intended|designed)|won['’]?t\s+fix|already\s+(fixed|done|solved|merged)|no\s+longer\s+(needed|necessary|an\s+issue)|never\s?mind
-        |(please\s+)?wait\s+(with|until|till|for\s+(the|a|me|us|now))|hold\s+(off|on|it)|on\s+hold|not\s+yet|postpon(e|ed|ing)|undecided|unsure|not\s+sure\s+(if|whether|which|what)|on\s+second\s+thoughts?|scratch\s+that|or\s+(the\s+other\s+way|vice\s+versa)|vice\s+versa
+        |(please\s+)?wait\s+(with|until|till|for\s+(the|a|me|us|now))|hold\s+(off|on|it)|on\s+hold|not\s+yet|postpon(e|ed|ing)|undecided|unsure|not\s+sure\s+(if|whether|which|what)|on\s+second\s+thoughts?|(to|on|in|onto|for|into)\s+the\s+[\w./-]+\s+branch|backport\w*|cherry-?pick\w*|(don['’]?t|do\s+not|no|please\s+no)\s+(open\s+|send\s+|make\s+|create\s+|need\s+)?(any\s+|a\s+|more\s+)?(prs?|pull\s+requests?|patches)|scratch\s+that|or\s+(the\s+other\s+way|vice\s+versa)|vice\s+versa
         |(but|and|only|not)\s+(only\s+|not\s+)?(do\s+(this|it|so)\s+)?(once|after|when|if|before|until)|to\s+be\s+(decided|discussed)|(let['’]?s|we\s+should|needs?\s+to\s+be|please)\s+(first\s+)?(discuss|decide)\w*|what\s+(do|would)\s+(you|people|others|we)\s+(think|prefer|say)|(any|your)\s+(opinions?|thoughts|preferences?)|which\s+(one\s+)?(is|are|would|do|should)\s+(better|right|preferred|be|you|we))\b",
     )
 });

@@ -6,8 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::mood::{BACK, BLAME, CAUSE, LEFT_OVER, PRAISE, TESTS, WANTED};
 use super::replace::places;
 use super::work::{File, Said, Step};
 use super::{Defect, Scope};
@@ -22,28 +21,8 @@ pub(super) struct Match {
     pub(super) score: f64,
 }
 
-static PRAISE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b((is|are|was|were|be|seems?|looks?) (just |perfectly |totally |absolutely |quite |still |actually |completely )?(fine|ok|okay|safe|correct|right|legit|good|harmless|needed|necessary|required|wanted|intended|useful|helpful|better|faster|allowed|supported)|which works|works (fine|well|great|as expected)|keep\b|kept|faster than|better than|preferred?|trusted|we (need|rely on|depend on|want)|relies on|depends on|one may|you may|you can|used to work|worked (before|fine|well)|work(s|ed)? again|too strict)\b",
-    )
-});
-static BLAME: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b(break(s|ing)?|broken?|fail(s|ed|ing)?|crash(es|ed)?|slow(s|er)?|worse|regression|error|exception|can(no|['’])?t|cannot|unable|does ?n['’]?t|do ?n['’]?t|did ?n['’]?t|not work|no longer|any ?more|wrong(ly)?|problem|overkill|hangs?|deadlocks?|missing|instead of returning|too strict|raises?|throws?)\b",
-    )
-});
-
-/// What somebody wants to have used.
-static BACK: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b(could|can|please|should|must|let['’]?s|would|want to|like to|back to|return to|again)\b[^.!?]{0,30}?\b(use|call|have|to)\s+`?(?P<what>[\w.]+)",
-    )
-});
-
-#[expect(clippy::expect_used, reason = "literal patterns; the tests of this room compile them")]
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is valid")
-}
+/// Enough to believe a cause that is told without code.
+const SURE: f64 = 20.0;
 
 /// Below this, words alone say too little.
 const ENOUGH: f64 = 15.0;
@@ -83,6 +62,13 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
     if score < enough || shared < if proof { 2 } else { WORDS } || !rule.has_fix || score < next * MARGIN {
         return Err(unknown());
     }
+    if !wants_it(defect, &text, score, proof) {
+        return Err(format!("the issue seems to describe `{}`, but not to ask for its repair", rule.id));
+    }
+    // A rule that passes over tests says nothing about them.
+    if !rule.in_tests && TESTS.is_match(&defect.title) {
+        return Err(format!("the issue seems to describe `{}`, but in test code", rule.id));
+    }
     if let Some(sentence) = approval(rule, &text) {
         let sentence = crate::stdx::text::truncate_chars(sentence.trim(), 120);
         return Err(format!(
@@ -109,6 +95,16 @@ pub(super) fn that_replaces<'e>(engine: &'e Engine, from: &str, to: &str) -> Opt
 pub(super) fn speaks(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File]) -> bool {
     let code = files.iter().filter(|file| file.language.is_some() && scope.covers(&file.path));
     code.into_iter().any(|file| engine.scan(&file.path, &file.text).findings.iter().any(|found| found.rule == *rule))
+}
+
+/// Whether somebody wants it repaired: asks for it, calls it a leftover, or has found the cause.
+fn wants_it(defect: &Defect, text: &str, score: f64, proof: bool) -> bool {
+    let denied =
+        |found: &str| found.split_whitespace().any(|w| matches!(w, "not" | "never" | "no") || w.ends_with("n't"));
+    let task = defect.body.is_empty() && defect.asked;
+    task || WANTED.find_iter(text).any(|found| !denied(&found.as_str().to_lowercase()))
+        || LEFT_OVER.is_match(text)
+        || CAUSE.is_match(text) && (proof || score >= SURE)
 }
 
 /// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
@@ -503,7 +499,7 @@ mod tests {
         let mut wrong = Vec::new();
         for rule in engine.rule_files().iter().filter(|rule| rule.has_fix) {
             assert!(!rule.symptoms.is_empty(), "{} has no symptoms", rule.id);
-            let text = rule.symptoms.join(". ");
+            let text = format!("Please fix this. {}", rule.symptoms.join(". "));
             let defect = Defect::new(&text, "", &[], true);
             let found = find(&engine, &defect, &Language::ALL.into_iter().collect());
             if found.as_ref().map(|found| &found.rule) != Ok(&rule.id) {

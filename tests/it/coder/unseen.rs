@@ -661,6 +661,43 @@ const AGAIN: &[Told] = &[
     ("Let users rename stops", "In the app a user can't rename `yard` to `depot`. Please make that possible.", &[]),
 ];
 
+/// A seventh set: both kinds.
+const LAST: &[Told] = &[
+    ("yaml.load is deprecated?", "pip prints a warning about the loader. What is the plan? I can send a patch.", &[]),
+    (
+        "Slow startup",
+        "Loading depot.yml takes 2 s with yaml.load, CSafeLoader would be ten times faster. Should be easy to switch.",
+        &[],
+    ),
+    ("gateway blocks", "When the network is down the gateway blocks in http.Get. Please use a timeout.", &[]),
+    ("Typo?", "`recieve`", &[]),
+    ("Express parcels: price", "Please change the factor for express parcels from `2` to `3`.", &[]),
+    ("NaN", "Please make the board show a dash instead of NaN when the floor is empty.", &[]),
+    ("equals", "Labels should override equals and hashCode, we put them into a HashSet.", &[]),
+    ("We rename `Depot` to `Harbour` next year", "so please do not print new stickers.", &[]),
+    (
+        "mutex never released in gateway",
+        "Second report blocks: `set` takes p.mu with Lock and defers another Lock, so it never unlocks. Must be Unlock of course.",
+        &[("gateway/main.go", &["-\tdefer p.mu.Lock()", "+\tdefer p.mu.Unlock()"])],
+    ),
+    (
+        "small typo in the docs",
+        "docs/operations.md: s/Operations/Operating Depot/",
+        &[("docs/operations.md", &["-# Operations", "+# Operating Depot"])],
+    ),
+    (
+        "`weight_of` -> `kilograms_of`",
+        "Can you rename `weight_of` to `kilograms_of`? The unit is not obvious.",
+        &[("api/imports.py", &["-def weight_of(parcel):", "+def kilograms_of(parcel):"])],
+    ),
+    ("ISC license please", "Please add an ISC license to the repository.", &[("LICENSE", &[])]),
+];
+
+#[tokio::test]
+async fn a_last_set_of_both_kinds() {
+    judge(LAST).await;
+}
+
 #[tokio::test]
 async fn what_is_talked_of_in_another_mood_changes_nothing_again() {
     judge(AGAIN).await;
