@@ -1,4 +1,5 @@
-//! The controls of another terminal: `octoswarm demo comment|push|open`. Guarded, since any page in a browser reaches loopback.
+//! The controls of another terminal: it comments, pushes, opens, files issues and labels them. Guarded, since any page in a
+//! browser reaches loopback.
 
 use std::sync::Arc;
 
@@ -45,6 +46,27 @@ struct Open {
     base: Option<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Issue {
+    repo: String,
+    #[serde(rename = "as")]
+    who: String,
+    title: String,
+    #[serde(default)]
+    body: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Label {
+    repo: String,
+    number: u64,
+    #[serde(rename = "as")]
+    who: String,
+    label: String,
+}
+
 pub async fn serve(shared: &Arc<Shared>, method: &str, what: &str, headers: &HeaderMap, body: &[u8]) -> Response {
     let told = headers.get("x-box-token").map(HeaderValue::as_bytes).unwrap_or_default();
     if told != shared.control_token.as_bytes() {
@@ -56,7 +78,9 @@ pub async fn serve(shared: &Arc<Shared>, method: &str, what: &str, headers: &Hea
         ("POST", "comment") => comment(&people, body).await,
         ("POST", "push") => push(&people, body).await,
         ("POST", "open") => open(&people, body).await,
-        _ => return plain(404, "there is no such control: state, comment, push, open"),
+        ("POST", "issue") => issue(&people, body).await,
+        ("POST", "label") => label(&people, body).await,
+        _ => return plain(404, "there is no such control: state, comment, push, open, issue, label"),
     };
     match answer {
         Ok(value) => {
@@ -95,4 +119,16 @@ async fn open(people: &People, body: &[u8]) -> Result<Value, Error> {
     }
     let number = people.open_pull(&wish.repo, pull).await?;
     Ok(json!({"number": number}))
+}
+
+async fn issue(people: &People, body: &[u8]) -> Result<Value, Error> {
+    let wish: Issue = parse(body)?;
+    let number = people.open_issue(&wish.who, &wish.repo, &wish.title, &wish.body).await?;
+    Ok(json!({"number": number}))
+}
+
+async fn label(people: &People, body: &[u8]) -> Result<Value, Error> {
+    let wish: Label = parse(body)?;
+    people.label(&wish.who, &wish.repo, wish.number, &wish.label).await?;
+    Ok(json!({"number": wish.number}))
 }

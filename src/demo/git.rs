@@ -133,7 +133,10 @@ pub async fn serve(
         Some(FaultKind::Truncate) => {
             let (parts, body) = answer.into_parts();
             let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-            return Response::from_parts(parts, Body::from(whole.slice(..whole.len() / 2)));
+            // The connection breaks in the middle: git would wait for ever for the rest of an answer that merely ends.
+            let broken = Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset));
+            let half = futures::stream::iter([Ok(whole.slice(..whole.len() / 2)), broken]);
+            return Response::from_parts(parts, Body::from_stream(half));
         }
         Some(FaultKind::Status { .. } | FaultKind::Html | FaultKind::RateLimit { .. } | FaultKind::Redirect(_))
         | None => {}
@@ -175,6 +178,10 @@ async fn act(
     };
     let pushes = wish.writes && path.ends_with("/git-receive-pack");
     let request = if pushes { Request::parse(&body).map(Arc::new) } else { None };
+    if pushes && request.is_none() {
+        // What the box cannot read it cannot judge; a compressed push is such a thing, and no git sends one.
+        return plain(400, "The push cannot be read.");
+    }
     if let Some(request) = &request
         && let Some(refused) = examine(shared, &wish, &who, request).await
     {

@@ -1,13 +1,18 @@
 //! See the room of the same name. The box is asked over HTTP only, by a client that shares no code with it.
 
 mod faults;
+mod gitdata;
 mod gitwire;
+mod issues;
+mod links;
+mod owners;
+mod pushes;
 mod refusals;
 mod story;
 mod threads;
 mod webhooks;
 
-use octoswarm::demo::{AppManifest, Change, GitHubBox, OpenPull, Options, People};
+use octoswarm::demo::{AppManifest, Change, GitHubBox, Level, OpenPull, Options, People};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -82,6 +87,15 @@ impl Client {
             .build()
             .unwrap();
         Self { http, github, people }
+    }
+
+    /// An App that may write to issues and hears of everything.
+    pub async fn full() -> Self {
+        Self::with(|options| {
+            options.manifest.default_permissions.insert("issues".to_owned(), Level::Write);
+            options.manifest.default_events.extend(["issues".to_owned(), "repository".to_owned()]);
+        })
+        .await
     }
 
     /// Opens the pull request most tests speak about: `src/lib.rs` 10 is replaced, 11 is new, 25 is deleted.

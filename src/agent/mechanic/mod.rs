@@ -7,6 +7,7 @@ mod defect;
 mod licence;
 mod manifest;
 mod measure;
+mod mood;
 mod paste;
 mod phrase;
 mod reading;

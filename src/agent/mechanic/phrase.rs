@@ -110,6 +110,10 @@ fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: b
         return None;
     }
     let start = caught.get(0).map_or(0, |m| m.start());
+    let rest = caught.get(0).and_then(|m| text.get(m.end()..)).unwrap_or_default();
+    if REST.is_match(rest) {
+        return Some(Phrase::Unclear("what follows may change the meaning"));
+    }
     let explicit = should && EXPLICIT.is_match(group("how"));
     if let Some(why) = not_meant(text, start, false) {
         return Some(Phrase::Unclear(why));
@@ -317,7 +321,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
 /// After both texts: a further condition.
 static REST: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)^[^.!?]*\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when)\b",
+        r"(?i)\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when|once|as soon as|after|until|till|before|while|later|temporar\w+|for now|locally|instead|in the next)\b",
     )
 });
 static ASKS_POLITELY: LazyLock<Regex> = LazyLock::new(|| {

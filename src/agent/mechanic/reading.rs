@@ -152,6 +152,11 @@ fn read_defect(said: &Said, everything: &str, understood: &mut Understanding) {
         understood.refusal = Some("the issue asks a question, and for no change".to_owned());
         return;
     }
+    // Who only tells and then asks wants an answer.
+    if !asked && said.sentences.iter().any(|sentence| sentence.text.ends_with('?')) {
+        understood.refusal = Some("the issue asks a question, and for no change".to_owned());
+        return;
+    }
     understood.asks.push(Ask::Repair(Defect::new(&title, &body, &said.shown, asked)));
 }
 
@@ -240,8 +245,8 @@ static HELD_BACK: LazyLock<Regex> = LazyLock::new(|| {
         |(nothing|not|\w+n['’]t)\s+(needs?|has|have|need)?\s*to\s+be\s+(changed|replaced|renamed|fixed)
         |just\s+(curious|wondering|asking|want(ed)?\s+to\s+(know|understand|ask))|want(ed)?\s+to\s+understand
         |(only|just)\s+a\s+question|not\s+a\s+bug|works\s+as\s+(intended|designed)|won['’]?t\s+fix|already\s+(fixed|done|solved|merged)|no\s+longer\s+(needed|necessary|an\s+issue)|never\s?mind
-        |(please\s+)?wait\s+(with|until|till|for\s+(the|a|me|us|now))|hold\s+(off|on|it)|on\s+hold|not\s+yet|postpon(e|ed|ing)|undecided|unsure|not\s+sure\s+(if|whether|which|what)|on\s+second\s+thoughts?|scratch\s+that|or\s+(the\s+other\s+way|vice\s+versa)|vice\s+versa
-        |to\s+be\s+(decided|discussed)|(let['’]?s|we\s+should|needs?\s+to\s+be|please)\s+(first\s+)?(discuss|decide)\w*|what\s+(do|would)\s+(you|people|others|we)\s+(think|prefer|say)|(any|your)\s+(opinions?|thoughts|preferences?)|which\s+(one\s+)?(is|are|would|do|should)\s+(better|right|preferred|be|you|we))\b",
+        |(please\s+)?wait\s+(with|until|till|for\s+(the|a|me|us|now))|hold\s+(off|on|it)|on\s+hold|not\s+yet|postpon(e|ed|ing)|undecided|unsure|not\s+sure\s+(if|whether|which|what)|on\s+second\s+thoughts?|(to|on|in|onto|for|into)\s+the\s+[\w./-]+\s+branch|backport\w*|cherry-?pick\w*|(don['’]?t|do\s+not|no|please\s+no)\s+(open\s+|send\s+|make\s+|create\s+|need\s+)?(any\s+|a\s+|more\s+)?(prs?|pull\s+requests?|patches)|scratch\s+that|or\s+(the\s+other\s+way|vice\s+versa)|vice\s+versa
+        |(but|and|only|not)\s+(only\s+|not\s+)?(do\s+(this|it|so)\s+)?(once|after|when|if|before|until)|to\s+be\s+(decided|discussed)|(let['’]?s|we\s+should|needs?\s+to\s+be|please)\s+(first\s+)?(discuss|decide)\w*|what\s+(do|would)\s+(you|people|others|we)\s+(think|prefer|say)|(any|your)\s+(opinions?|thoughts|preferences?)|which\s+(one\s+)?(is|are|would|do|should)\s+(better|right|preferred|be|you|we))\b",
     )
 });
 /// Words by which a text asks for something new or something large.
@@ -268,7 +273,7 @@ static ASKING: LazyLock<Regex> = LazyLock::new(|| {
 /// Somebody is asked to do it.
 static POLITE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(please|pls|(can|could|would|will) (you|we|someone|somebody|anyone|anybody)|should be (fixed|changed|corrected|removed|replaced|repaired)|(needs?|has|have|ought) to (be (fixed|changed|corrected|removed|replaced|repaired)|go for|use|switch)|let['’]?s|we (should|must|need to|have to)|(fix|correct|remove|repair|clean up|get rid of|drop|switch|use) )",
+        r"(?i)\b(please|pls|(can|could|would|will) (you|we|someone|somebody|anyone|anybody)|should be (fixed|changed|corrected|removed|replaced|repaired)|(needs?|has|have|ought) to (be (fixed|changed|corrected|removed|replaced|repaired)|go for|use|switch)|let['’]?s|we (should|must|need to|have to)|(fix|correct|remove|repair|clean up|get rid of|drop|switch|use) |(to|easy) fix\b)",
     )
 });
 static SPELLING: LazyLock<Regex> = LazyLock::new(|| {

@@ -6,8 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::mood::{BACK, BLAME, CAUSE, LEFT_OVER, PRAISE, TESTS, WANTED};
 use super::replace::places;
 use super::work::{File, Said, Step};
 use super::{Defect, Scope};
@@ -22,21 +21,8 @@ pub(super) struct Match {
     pub(super) score: f64,
 }
 
-static PRAISE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b((is|are|was|were|be|seems?|looks?) (just |perfectly |totally |absolutely |quite |still |actually |completely )?(fine|ok|okay|safe|correct|right|legit|good|harmless|needed|necessary|required|wanted|intended|useful|helpful|better|faster|allowed|supported)|which works|works (fine|well|great|as expected)|keep\b|kept|faster than|better than|preferred?|trusted|we (need|rely on|depend on|want)|relies on|depends on|one may|you may|you can)\b",
-    )
-});
-static BLAME: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b(break(s|ing)?|broken?|fail(s|ed|ing)?|crash(es|ed)?|slow(s|er)?|worse|regression|error|exception|can(no|['’])?t|cannot|unable|does ?n['’]?t|do ?n['’]?t|did ?n['’]?t|not work|no longer|any ?more|wrong(ly)?|problem|overkill|hangs?|deadlocks?|missing|instead of returning)\b",
-    )
-});
-
-#[expect(clippy::expect_used, reason = "literal patterns; the tests of this room compile them")]
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the pattern is valid")
-}
+/// Enough to believe a cause that is told without code.
+const SURE: f64 = 20.0;
 
 /// Below this, words alone say too little.
 const ENOUGH: f64 = 15.0;
@@ -76,6 +62,13 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
     if score < enough || shared < if proof { 2 } else { WORDS } || !rule.has_fix || score < next * MARGIN {
         return Err(unknown());
     }
+    if !wants_it(defect, &text, score, proof) {
+        return Err(format!("the issue seems to describe `{}`, but not to ask for its repair", rule.id));
+    }
+    // A rule that passes over tests says nothing about them.
+    if !rule.in_tests && TESTS.is_match(&defect.title) {
+        return Err(format!("the issue seems to describe `{}`, but in test code", rule.id));
+    }
     if let Some(sentence) = approval(rule, &text) {
         let sentence = crate::stdx::text::truncate_chars(sentence.trim(), 120);
         return Err(format!(
@@ -104,6 +97,16 @@ pub(super) fn speaks(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[Fil
     code.into_iter().any(|file| engine.scan(&file.path, &file.text).findings.iter().any(|found| found.rule == *rule))
 }
 
+/// Whether somebody wants it repaired: asks for it, calls it a leftover, or has found the cause.
+fn wants_it(defect: &Defect, text: &str, score: f64, proof: bool) -> bool {
+    let denied =
+        |found: &str| found.split_whitespace().any(|w| matches!(w, "not" | "never" | "no") || w.ends_with("n't"));
+    let task = defect.body.is_empty() && defect.asked;
+    task || WANTED.find_iter(text).any(|found| !denied(&found.as_str().to_lowercase()))
+        || LEFT_OVER.is_match(text)
+        || CAUSE.is_match(text) && (proof || score >= SURE)
+}
+
 /// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
 fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
     let names = |code: &str| -> BTreeSet<String> {
@@ -113,13 +116,33 @@ fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
     let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| names(&snippet.code)).collect();
     let fixed: BTreeSet<String> = rule.flag.iter().filter_map(|s| s.fixed.as_deref()).flat_map(names).collect();
     let brought: BTreeSet<&String> = fixed.difference(&found).collect();
-    text.split_inclusive(['.', '!', '?', '\n', ';']).find(|sentence| {
+    sentences(text).into_iter().find(|sentence| {
         let said = names(sentence);
         let about_code =
             said.iter().any(|word| found.contains(word)) || sentence.contains("==") || sentence.contains('`');
         let about_fix = said.iter().any(|word| brought.contains(word));
-        (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence)
+        let back = BACK.captures_iter(sentence).filter_map(|caught| caught.name("what")).any(|what| {
+            let what = names(what.as_str());
+            what.iter().all(|word| found.contains(word)) && !what.is_empty()
+        });
+        (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence) || back
     })
+}
+
+/// A full stop within `yaml.load` ends no sentence.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        let gap = text.get(next..).is_none_or(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        if c == '\n' || matches!(c, '.' | '!' | '?' | ';') && gap {
+            found.extend(text.get(from..next));
+            from = next;
+        }
+    }
+    found.extend(text.get(from..));
+    found
 }
 
 fn praises(sentence: &str) -> bool {
@@ -476,7 +499,7 @@ mod tests {
         let mut wrong = Vec::new();
         for rule in engine.rule_files().iter().filter(|rule| rule.has_fix) {
             assert!(!rule.symptoms.is_empty(), "{} has no symptoms", rule.id);
-            let text = rule.symptoms.join(". ");
+            let text = format!("Please fix this. {}", rule.symptoms.join(". "));
             let defect = Defect::new(&text, "", &[], true);
             let found = find(&engine, &defect, &Language::ALL.into_iter().collect());
             if found.as_ref().map(|found| &found.rule) != Ok(&rule.id) {

@@ -52,8 +52,14 @@ pub fn list(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let sort = ctx.choice("sort", &["created", "updated", "comments"])?;
     let direction = ctx.choice("direction", &["desc", "asc"])?;
     let since = ctx.since()?;
-    let labels: Vec<&str> =
-        ctx.query.get("labels").into_iter().flat_map(|text| text.split(',')).map(str::trim).collect();
+    let labels: Vec<&str> = ctx
+        .query
+        .get("labels")
+        .into_iter()
+        .flat_map(|text| text.split(','))
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
     let all = r.issues.values().chain(r.pulls.values().map(|pull| &pull.issue));
     let mut found: Vec<&Issue> = all
         .filter(|i| state == "all" || i.state == state)

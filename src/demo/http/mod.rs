@@ -222,6 +222,8 @@ pub async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Respo
 pub fn plain(status: u16, text: &str) -> Response {
     let mut response = Response::new(Body::from(text.to_owned()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    // Git shows the text of a refusal to people only when it is plain.
+    response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 

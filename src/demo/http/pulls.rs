@@ -10,20 +10,24 @@ use crate::demo::{repo, shape};
 
 pub fn list(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let id = ctx.repo(world)?;
-    let state = ctx.query.get("state").map_or("open", String::as_str);
-    if !["open", "closed", "all"].contains(&state) {
-        return Err(Refusal::invalid("PullRequest", "state", "invalid", "state is open, closed or all"));
+    let state = ctx.choice("state", &["open", "closed", "all"])?;
+    let sort = ctx.choice("sort", &["created", "updated"])?;
+    let direction = ctx.choice("direction", &["desc", "asc"])?;
+    // GitHub takes a branch without its owner and then filters nothing.
+    if ctx.query.get("head").is_some_and(|head| !head.contains(':')) {
+        return Err(Refusal::invalid("PullRequest", "head", "invalid", "head is owner:branch"));
     }
     let fits = |p: &&Pull| {
         (state == "all" || p.state == state)
             && ctx.query.get("base").is_none_or(|base| *base == p.base_ref)
             && ctx.query.get("head").is_none_or(|head| *head == format!("{}:{}", p.head_owner, p.head_ref))
     };
-    let mut numbers: Vec<u64> = world.repo(id)?.pulls.values().filter(fits).map(|p| p.number).collect();
-    // Newest first unless asked otherwise, as on GitHub.
-    if ctx.query.get("direction").is_none_or(|d| d != "asc") {
-        numbers.reverse();
+    let mut found: Vec<&Pull> = world.repo(id)?.pulls.values().filter(fits).collect();
+    found.sort_by_key(|p| (if sort == "updated" { p.updated_at } else { p.created_at }, p.number));
+    if direction == "desc" {
+        found.reverse();
     }
+    let numbers: Vec<u64> = found.iter().map(|p| p.number).collect();
     let pulls = numbers.iter().map(|n| shape::pull(world, id, *n, false)).collect::<Result<Vec<Value>, _>>()?;
     ctx.page(world, pulls)
 }

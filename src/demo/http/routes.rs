@@ -38,7 +38,6 @@ const NONE: &[&str] = &[];
 const PAGE: &[&str] = &["per_page", "page"];
 const LISTED: &[&str] = &["per_page", "page", "sort", "direction", "since"];
 const SINCE: &[&str] = &["per_page", "page", "since"];
-const INSTALLATIONS: &[&str] = &["per_page", "page", "since", "outdated"];
 const ISSUES: &[&str] = &["per_page", "page", "state", "labels", "sort", "direction", "since", "creator"];
 const PULLS: &[&str] = &["per_page", "page", "state", "head", "base", "sort", "direction"];
 const RUNS: &[&str] = &["per_page", "page", "app_id", "check_name", "status", "filter"];
@@ -56,7 +55,7 @@ const META: Door = Door::Installation(&[("metadata", Read)]);
 
 static ROUTES: &[Route] = &[
     route("GET", "/app", NONE, Door::App, apps::app),
-    route("GET", "/app/installations", INSTALLATIONS, Door::App, apps::installations),
+    route("GET", "/app/installations", PAGE, Door::App, apps::installations),
     route("GET", "/app/installations/{id}", NONE, Door::App, apps::installation),
     route("POST", "/app/installations/{id}/access_tokens", NONE, Door::App, apps::access_token),
     route("GET", "/app/hook/config", NONE, Door::App, apps::hook_config),

@@ -52,6 +52,7 @@ impl People {
     pub async fn comment_as_bot(&self, bot: &str, repo: &str, number: u64, body: &str) -> Result<u64, Error> {
         self.act(repo, |world, id| {
             world.add_user(bot, "Bot");
+            world.may_speak(id, number, bot)?;
             world.comment(id, number, bot, body)
         })
     }

@@ -122,6 +122,11 @@ impl People {
         self.set(repo, |r| r.force_pushes = allowed)
     }
 
+    /// The owner grants what the App asked for since it was installed: the whole of its manifest.
+    pub async fn accept_permissions(&self, by: &str) {
+        self.shared.world().emit_installation("installation", "new_permissions_accepted", by, serde_json::json!({}));
+    }
+
     /// The App no longer sees this repository.
     pub async fn remove_repo_from_installation(&self, by: &str, repo: &str) -> Result<(), Error> {
         self.act(repo, |world, id| {

@@ -10,7 +10,7 @@ use crate::demo::state::World;
 fn account(world: &World, signature: &git2::Signature<'_>) -> Option<String> {
     let email = signature.email().ok()?;
     let (local, domain) = email.split_once('@')?;
-    if !domain.starts_with("users.noreply.") {
+    if domain != "users.noreply.github.com" && domain != format!("users.noreply.{}", world.host()) {
         return None;
     }
     match local.split_once('+') {

@@ -155,8 +155,12 @@ impl World {
     /// The address under which GitHub knows an account's commits.
     pub fn noreply(&self, login: &str) -> String {
         let id = self.users.get(login).map_or(0, |user| user.id);
-        let host = self.web.trim_start_matches("http://").split(':').next().unwrap_or_default();
-        format!("{id}+{login}@users.noreply.{host}")
+        format!("{id}+{login}@users.noreply.{}", self.host())
+    }
+
+    /// The server's name without scheme and port.
+    pub fn host(&self) -> &str {
+        self.web.trim_start_matches("http://").split(':').next().unwrap_or_default()
     }
 
     pub fn api(&self) -> String {

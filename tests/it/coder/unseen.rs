@@ -577,6 +577,132 @@ const MOODS: &[Told] = &[
     ),
 ];
 
+/// A sixth set, as the fifth.
+const AGAIN: &[Told] = &[
+    (
+        "Custom loader",
+        "We subclass SafeLoader. Is yaml.load(stream, Loader=Ours) going to be flagged as unsafe? Our loader is registered in api/plugins.",
+        &[],
+    ),
+    (
+        "PyYAML warning in tests",
+        "YAMLLoadWarning: calling yaml.load() without Loader=... is deprecated. I know, we pinned PyYAML<6 for that, so please don't open PRs about it.",
+        &[],
+    ),
+    (
+        "NaN in CSV export",
+        "The export writes NaN for empty floors. It should write an empty field. parseInt of '' is NaN of course.",
+        &[],
+    ),
+    (
+        "Deadlock in tests only",
+        "TestPositions deadlocks since it calls p.mu.Lock() itself before p.set. The test should not do that.",
+        &[],
+    ),
+    (
+        "Compare zones case-insensitively",
+        "Codes like `exp` should be treated as `EXP`, so equalsIgnoreCase would be needed instead of ==.",
+        &[],
+    ),
+    (
+        "dbg output wanted",
+        "When DEBUG=1 is set I would like to see the base price. At the moment dbg! prints it always, which I actually find handy.",
+        &[],
+    ),
+    (
+        "calc_route",
+        "`calc_route` is called `calc_route` because it calculates a route. Somebody asked in #30 to rename `calc_route` to `order_stops`. I am against it.",
+        &[],
+    ),
+    (
+        "Documentation of calc_price",
+        "The docs say see `calc_price`. They should rather explain what express costs.",
+        &[],
+    ),
+    (
+        "Wrong port in my installation",
+        "I changed `localhost:8080` to `localhost:9090` in gateway/main.go and now the board is empty. What else do I have to change?",
+        &[],
+    ),
+    (
+        "Weird sentence",
+        "\"Drivers recieve a list of stops\", is that really what is meant? I thought the office receives it.",
+        &[],
+    ),
+    ("s/parcel/package/", "would be more American, but I do not really care.", &[]),
+    (
+        "README: http vs https",
+        "`http://localhost:8080/board` -> `https://localhost:8080/board` does not work, the gateway has no TLS. Can that be added?",
+        &[],
+    ),
+    (
+        "Rename the repository `depot` to `harbour`",
+        "Please rename the repository, GitHub redirects the old address.",
+        &[],
+    ),
+    (
+        "Add LICENSE to the wheel",
+        "The wheel lacks the license file of pyyaml that we bundle. Please include the license file in the package.",
+        &[],
+    ),
+    ("Unlicensed fonts", "We ship fonts without a license file, please remove them.", &[]),
+    ("gitignore'd file", "depot.yml should be added to .gitignore", &[]),
+    ("Which is right: `recieve` or `receive`?", "I am not a native speaker.", &[]),
+    (
+        "Backport",
+        "Please apply the patch from #99 to the 0.3 branch:\n\n```diff\n--- a/api/imports.py\n+++ b/api/imports.py\n@@ -19,2 +19,2 @@\n     grams = parcel[\"grams\"]\n-    return grams / 1000\n+    return grams / 1000.0\n```",
+        &[],
+    ),
+    (
+        "Regression",
+        "This is what 0.4.1 changed and what made the weights wrong, please have a look at the diff:\n\n```diff\n--- a/api/imports.py\n+++ b/api/imports.py\n@@ -19,2 +19,2 @@\n     grams = parcel[\"grams\"]\n-    return grams / 1000\n+    return grams // 1000\n```",
+        &[],
+    ),
+    ("Let users rename stops", "In the app a user can't rename `yard` to `depot`. Please make that possible.", &[]),
+];
+
+/// A seventh set: both kinds.
+const LAST: &[Told] = &[
+    ("yaml.load is deprecated?", "pip prints a warning about the loader. What is the plan? I can send a patch.", &[]),
+    (
+        "Slow startup",
+        "Loading depot.yml takes 2 s with yaml.load, CSafeLoader would be ten times faster. Should be easy to switch.",
+        &[],
+    ),
+    ("gateway blocks", "When the network is down the gateway blocks in http.Get. Please use a timeout.", &[]),
+    ("Typo?", "`recieve`", &[]),
+    ("Express parcels: price", "Please change the factor for express parcels from `2` to `3`.", &[]),
+    ("NaN", "Please make the board show a dash instead of NaN when the floor is empty.", &[]),
+    ("equals", "Labels should override equals and hashCode, we put them into a HashSet.", &[]),
+    ("We rename `Depot` to `Harbour` next year", "so please do not print new stickers.", &[]),
+    (
+        "mutex never released in gateway",
+        "Second report blocks: `set` takes p.mu with Lock and defers another Lock, so it never unlocks. Must be Unlock of course.",
+        &[("gateway/main.go", &["-\tdefer p.mu.Lock()", "+\tdefer p.mu.Unlock()"])],
+    ),
+    (
+        "small typo in the docs",
+        "docs/operations.md: s/Operations/Operating Depot/",
+        &[("docs/operations.md", &["-# Operations", "+# Operating Depot"])],
+    ),
+    (
+        "`weight_of` -> `kilograms_of`",
+        "Can you rename `weight_of` to `kilograms_of`? The unit is not obvious.",
+        &[("api/imports.py", &["-def weight_of(parcel):", "+def kilograms_of(parcel):"])],
+    ),
+    ("ISC license please", "Please add an ISC license to the repository.", &[("LICENSE", &[])]),
+];
+
+#[tokio::test]
+async fn a_last_set_of_both_kinds() {
+    judge(LAST).await;
+}
+
+#[tokio::test]
+async fn what_is_talked_of_in_another_mood_changes_nothing_again() {
+    judge(AGAIN).await;
+}
+
 #[tokio::test]
 async fn what_is_talked_of_in_another_mood_changes_nothing() {
     judge(MOODS).await;

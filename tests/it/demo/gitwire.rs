@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Client, REPO};
 
 /// Runs off the runtime's thread, which has to serve the box meanwhile.
-async fn git(dir: &Path, arguments: &[&str]) -> Output {
+pub async fn git(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("git");
     command
         .current_dir(dir)
@@ -24,18 +24,18 @@ async fn git(dir: &Path, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn worked(output: &Output) -> String {
+pub fn worked(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[track_caller]
-fn failed(output: &Output, part: &str) {
+pub fn failed(output: &Output, part: &str) {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains(part), "{text}");
 }
 
-fn url(client: &Client, user: &str, password: &str, repo: &str) -> String {
+pub fn url(client: &Client, user: &str, password: &str, repo: &str) -> String {
     client.github.clone_url(repo).replacen("://", &format!("://{user}:{password}@"), 1)
 }
 

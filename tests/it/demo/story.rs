@@ -173,6 +173,11 @@ async fn another_terminal_plays_through_the_controls_when_it_knows_the_token() {
     assert_eq!(client.github.pull(REPO, opened["number"].as_u64().unwrap()).unwrap().title, "T");
     let comment = json!({"repo": REPO, "number": opened["number"], "as": "ann", "body": "hello"});
     assert_eq!(post("comment", comment).await.unwrap().status(), 200);
+    let issue = json!({"repo": REPO, "as": "ann", "title": "Broken"});
+    let issue: Value = post("issue", issue).await.unwrap().json().await.unwrap();
+    let label = json!({"repo": REPO, "number": issue["number"], "as": "ann", "label": "bug"});
+    assert_eq!(post("label", label).await.unwrap().status(), 200);
+    assert_eq!(client.github.labels(REPO, issue["number"].as_u64().unwrap()), ["bug"]);
     let refused = client.http.get(url("state")).header("X-Box-Token", "guess").send().await.unwrap();
     assert_eq!(refused.status(), 403);
     let state = client.http.get(url("state")).header("X-Box-Token", client.github.control_token());

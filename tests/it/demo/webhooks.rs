@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::{Client, REPO};
 
-type Seen = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
+pub type Seen = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 
 /// A receiver that keeps what it gets and answers with `status`.
-async fn receiver(status: u16) -> (String, Seen) {
+pub async fn receiver(status: u16) -> (String, Seen) {
     let seen = Seen::default();
     let keep = seen.clone();
     let app = axum::Router::new().fallback(move |headers: HeaderMap, body: Bytes| {
@@ -26,7 +26,7 @@ async fn receiver(status: u16) -> (String, Seen) {
     (url, seen)
 }
 
-fn events(client: &Client) -> Vec<String> {
+pub fn events(client: &Client) -> Vec<String> {
     let one = |d: octoswarm::demo::Delivery| format!("{}.{}", d.event, d.action.unwrap_or_default());
     client.github.deliveries().into_iter().map(one).collect()
 }
@@ -124,6 +124,7 @@ async fn acts_of_people_are_told_by_their_names() {
     people.comment("mona", REPO, number, "hi").await.unwrap();
     people.ping().await;
     people.install("octo").await;
+    people.accept_permissions("octo").await;
     people.uninstall("octo").await;
     client.github.deliveries_settled().await;
     assert_eq!(
@@ -139,6 +140,7 @@ async fn acts_of_people_are_told_by_their_names() {
             "issue_comment.created",
             "ping.",
             "installation.created",
+            "installation.new_permissions_accepted",
             "installation.deleted",
         ]
     );
