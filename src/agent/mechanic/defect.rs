@@ -3,7 +3,7 @@
 use super::Scope;
 use super::text::{CODE_END, CODE_START, Shown};
 
-/// What was said about it. Which rule knows it is decided by [`super::rule`].
+/// What was said about it. Which rule knows it is decided later, with the rules at hand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Defect {
     /// One line.

@@ -191,6 +191,9 @@ fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
     if PAST.is_match(clause) {
         return Some("it tells of something that was done or tried");
     }
+    if command && STATED.is_match(clause) {
+        return Some("it tells what somebody does");
+    }
     (command && !LEAD.is_match(PLACE.replace_all(clause, " ").trim())).then_some("it does not read as a request")
 }
 
@@ -321,7 +324,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
 /// After both texts: a further condition.
 static REST: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when|once|as soon as|after|until|till|before|while|later|temporar\w+|for now|locally|instead|in the next)\b",
+        r"(?i)\b(if|unless|except|but|breaks?|broke|fails?|crash\w*|throws?|caus\w+|would|did|was|were|happens?|makes?|results?|leads?|does ?n['’]?o?t|like|similar|whenever|only when|only where|manually|at runtime|on the fly|dynamically|per user|by default|when|once|as soon as|after|until|till|before|while|later|temporar\w+|for now|locally|instead|(in the )?next (week|month|year|release|version|major|minor|time))\b",
     )
 });
 static ASKS_POLITELY: LazyLock<Regex> = LazyLock::new(|| {
@@ -354,6 +357,10 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\b(was|were|had|did|used to|tried|trying|try|somebody|has been|have been|already|yesterday|last (week|month|year|release)|accidentally|i (will|can|could|might|may)|i['’]ll|i am going|we will|we might|might|maybe|perhaps|someday|eventually|later|how|why|what|whether|which|where|possible|able|plan\w*|consider\w*|feature|allow\w*|users?|automatically|tools?|script|function to|option|button|command|easy|hard|difficult|risky|dangerous|wrong)\b",
     )
+});
+/// "We rename" tells; "could we rename" asks.
+static STATED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)^\W*((so|then|and|also|next|first) )*(we|you|i|they|one)( (just|then|also|simply))?\s*$")
 });
 /// All that may stand before a command for it to be one.
 static LEAD: LazyLock<Regex> = LazyLock::new(|| {
@@ -424,6 +431,7 @@ mod tests {
             "Someone replaced `aa` with `bb`.",
             "The linter says: replace `aa` with `bb`.",
             "While starting, it prints: please replace `aa` by `bb` in a.txt.",
+            "We rename `aa` to `bb` next year.",
             "ERROR: rename `aa` to `bb`",
             "The log told me to replace `aa` with `bb`.",
             "Add a command to replace `aa` with `bb`.",

@@ -14,11 +14,10 @@ use crate::analysis::{Engine, Language, Rule, fix};
 use crate::domain::{Finding, RuleId};
 use crate::stdx::text::count;
 
-/// A rule that stands out, and why it was believed.
+/// A rule that stands out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Match {
     pub(super) rule: RuleId,
-    pub(super) score: f64,
 }
 
 /// Enough to believe a cause that is told without code.
@@ -43,25 +42,7 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
     if let Some(named) = named(engine, &text) {
         return named;
     }
-    let spoken = languages(defect);
-    let ranked = rank(engine, defect);
-    let flagged = flagged(engine, defect);
-    let mut scores: Vec<(&Rule, f64, usize, bool)> = ranked
-        .into_iter()
-        .map(|(rule, score, shared)| {
-            let proof = flagged.contains(&rule.id);
-            (rule, if proof { score * 1.5 } else { score }, shared, proof)
-        })
-        .filter(|(rule, ..)| rule.languages.iter().any(|l| present.contains(l)))
-        .filter(|(rule, ..)| spoken.is_empty() || rule.languages.iter().any(|l| spoken.contains(l)))
-        .collect();
-    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let Some((rule, score, shared, proof)) = scores.first().copied() else { return Err(unknown()) };
-    let enough = if proof { ENOUGH_WITH_CODE } else { ENOUGH };
-    let next = scores.get(1).map_or(0.0, |next| next.1);
-    if score < enough || shared < if proof { 2 } else { WORDS } || !rule.has_fix || score < next * MARGIN {
-        return Err(unknown());
-    }
+    let (rule, score, proof) = best(engine, defect, present).ok_or_else(unknown)?;
     if !wants_it(defect, &text, score, proof) {
         return Err(format!("the issue seems to describe `{}`, but not to ask for its repair", rule.id));
     }
@@ -76,7 +57,31 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
             rule.id
         ));
     }
-    Ok(Match { rule: rule.id.clone(), score })
+    Ok(Match { rule: rule.id.clone() })
+}
+
+/// The rule that stands out, its score, and whether it finds something in the code that is shown.
+fn best<'e>(engine: &'e Engine, defect: &Defect, present: &BTreeSet<Language>) -> Option<(&'e Rule, f64, bool)> {
+    let spoken = languages(defect);
+    let ranked = rank(engine, defect);
+    let flagged = flagged(engine, defect);
+    let mut scores: Vec<(&Rule, f64, usize, bool)> = ranked
+        .into_iter()
+        .map(|(rule, score, shared)| {
+            let proof = flagged.contains(&rule.id);
+            (rule, if proof { score * 1.5 } else { score }, shared, proof)
+        })
+        .filter(|(rule, ..)| rule.languages.iter().any(|l| present.contains(l)))
+        .filter(|(rule, ..)| spoken.is_empty() || rule.languages.iter().any(|l| spoken.contains(l)))
+        .collect();
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (rule, score, shared, proof) = scores.first().copied()?;
+    let enough = if proof { ENOUGH_WITH_CODE } else { ENOUGH };
+    let next = scores.get(1).map_or(0.0, |next| next.1);
+    if score < enough || shared < if proof { 2 } else { WORDS } || !rule.has_fix || score < next * MARGIN {
+        return None;
+    }
+    Some((rule, score, proof))
 }
 
 /// The rule whose fix turns one text into the other: it knows where that is right, which a replacement does not.
@@ -292,7 +297,7 @@ fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
         engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
     match named.as_slice() {
         [] => None,
-        [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone(), score: f64::MAX })),
+        [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone() })),
         [rule] => Some(Err(format!("`{}` has no fix that can be made mechanically", rule.id))),
         _ => Some(Err("several rules are named".to_owned())),
     }
@@ -499,10 +504,10 @@ mod tests {
         let mut wrong = Vec::new();
         for rule in engine.rule_files().iter().filter(|rule| rule.has_fix) {
             assert!(!rule.symptoms.is_empty(), "{} has no symptoms", rule.id);
-            let text = format!("Please fix this. {}", rule.symptoms.join(". "));
+            let text = rule.symptoms.join(". ");
             let defect = Defect::new(&text, "", &[], true);
-            let found = find(&engine, &defect, &Language::ALL.into_iter().collect());
-            if found.as_ref().map(|found| &found.rule) != Ok(&rule.id) {
+            let found = best(&engine, &defect, &Language::ALL.into_iter().collect());
+            if found.is_none_or(|(found, ..)| found.id != rule.id) {
                 let mut ranked = rank(&engine, &defect);
                 ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
                 let best: Vec<_> = ranked.iter().take(3).map(|(rule, score, n)| (&rule.id.0, score, n)).collect();

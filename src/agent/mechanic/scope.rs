@@ -48,6 +48,9 @@ impl Scope {
     /// What a piece of prose names; `taken` are the texts that are to be replaced, which may look like paths.
     pub(super) fn read(text: &str, taken: &[&str]) -> Self {
         let mut scope = Self::default();
+        // The parts of `s/from/to/` are no paths.
+        let command = taken.join("/");
+        let text = &if taken.len() == 2 { text.replace(&format!("s/{command}/"), " ") } else { text.to_owned() };
         for token in tokens(text) {
             let known = scope.paths.contains(&token.to_owned());
             if !taken.contains(&token) && !known {
