@@ -111,9 +111,10 @@ impl App {
                 Ok(only(Reply::Working { what: format!("the {kind} is under way already") }))
             }
             JobState::Completed if kind != "contribute" => Ok(only(Reply::NothingToRetry)),
-            JobState::Completed | JobState::Discarded | JobState::Cancelled => {
-                Ok(Obeyed { reply: Reply::Retried { what: format!("the {kind}") }, job: Some(again(job, target, pull)) })
-            }
+            JobState::Completed | JobState::Discarded | JobState::Cancelled => Ok(Obeyed {
+                reply: Reply::Retried { what: format!("the {kind}") },
+                job: Some(again(job, target, pull)),
+            }),
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Defect {
     pub scope: Scope,
     /// Somebody is asked to do something about it; else it is only told.
     pub asked: bool,
+    /// The open tasks of the text, each as a defect of its own. The whole is tried first: then they only say where and how.
+    pub tasks: Vec<Defect>,
 }
 
 impl Defect {
@@ -38,6 +40,7 @@ impl Defect {
             // Paths in a report say where it was seen, not where alone it may be repaired.
             scope: Scope { paths: Vec::new(), ..Scope::read(&all, &[]) },
             asked,
+            tasks: Vec::new(),
         }
     }
 

@@ -25,6 +25,9 @@ pub fn understand(title: &str, body: &str) -> Understanding {
             read_task(&said, sentence, held_back.as_deref(), &mut understood);
         }
     }
+    if let Some(whole) = whole(&said, &everything, &understood) {
+        understood.asks = vec![Ask::Repair(whole)];
+    }
     dedupe(&mut understood);
     understood.refusal = contradiction(&understood.asks).or_else(|| forbidden(&understood.asks, &said));
     if understood.asks.is_empty() && understood.unclear.is_empty() {
@@ -135,6 +138,27 @@ fn read_task(said: &Said, sentence: &Sentence, held_back: Option<&str>, understo
             understood.unclear.push(format!("\"{}\" is more than a repair (\"{word}\")", shorten(&sentence.plain())))
         }
         None => understood.asks.push(Ask::Repair(Defect::new(&text, "", &[], true))),
+    }
+}
+
+/// Where a text's tasks are its only asks: what the text as a whole describes, with the tasks as its details.
+fn whole(said: &Said, everything: &str, understood: &Understanding) -> Option<Defect> {
+    let tasks: Vec<Defect> = understood
+        .asks
+        .iter()
+        .map(|ask| match ask {
+            Ask::Repair(defect) => Some(defect.clone()),
+            Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_) => None,
+        })
+        .collect::<Option<_>>()?;
+    if tasks.is_empty() || !understood.unclear.is_empty() {
+        return None;
+    }
+    let mut of_all = Understanding::default();
+    read_defect(said, everything, &mut of_all);
+    match of_all.asks.pop() {
+        Some(Ask::Repair(defect)) => Some(Defect { tasks, ..defect }),
+        Some(Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_)) | None => None,
     }
 }
 
@@ -259,7 +283,7 @@ static WISHED: LazyLock<Regex> = LazyLock::new(|| {
 static TASKED: LazyLock<Regex> = LazyLock::new(|| {
     // At the start of a sentence many verbs are nouns: "test suite broken".
     let verbs = "add|write|create|implement|introduce|provide|extend|explain|describe|translate|deprecate|bump|expose|optimi[sz]e|simplify|consider|investigate|improve|reorgani[sz]e|allow|speed up|evaluate";
-    let more = "document|move|split|extract|build|design|publish|release|port|cover|test|measure|compare|find out|think|decide|check|update|clean up|generate|print|show|log|ignore|silence|suppress|disable|enable|support|keep|leave|stay|be able";
+    let more = "document|move (the|this|that|our|files?|code|docs?)|split|extract|build|design|publish|release|port|cover|test|measure|compare|find out|think|decide|check|update|clean up|generate|print|show|log|ignore|silence|suppress|disable|enable|support|keep|leave|stay|be able";
     regex(&format!(
         r"(?i)((^\W*|[.!?:;\n]\s*)({verbs})|\b(please|pls|(can|could|would|will) (you|we|i|someone|somebody|anyone|anybody|it)|(we|you|it|one|maintainers|somebody|someone) (should|need to|must|have to|could|want to)|let['’]s|i(['’]d| would) (like|love) to( see)?|want( you)? to|nice to)( also| then| just| maybe)? ({verbs}|{more}))\b"
     ))

@@ -179,7 +179,8 @@ fn all(
     let before: BTreeMap<String, String> = files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
     let mut work = Work { left: understanding.unclear.clone(), ..Work::default() };
     let present: BTreeSet<Language> = files.iter().filter_map(|file| file.language).collect();
-    for ask in &understanding.asks {
+    let asks = one_by_one(engine, &present, &understanding.asks);
+    for ask in &asks {
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -195,6 +196,17 @@ fn all(
     }
     work.files.retain(|_, done| done.old != done.new);
     Ok(work)
+}
+
+/// A text whose whole describes no defect that a rule knows may still do so in its single tasks.
+fn one_by_one(engine: &Engine, present: &BTreeSet<Language>, asks: &[Ask]) -> Vec<Ask> {
+    let single = |ask: &Ask| match ask {
+        Ask::Repair(whole) if !whole.tasks.is_empty() && rule::find(engine, whole, present).is_err() => {
+            whole.tasks.iter().cloned().map(Ask::Repair).collect()
+        }
+        Ask::Patch(_) | Ask::Replace(_) | Ask::Repair(_) | Ask::Add(_) => vec![ask.clone()],
+    };
+    asks.iter().flat_map(single).collect()
 }
 
 fn step(
