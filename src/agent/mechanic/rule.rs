@@ -18,6 +18,8 @@ use crate::stdx::text::count;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Match {
     pub(super) rule: RuleId,
+    /// The text names the rule, or something that the rule looks for.
+    pub(super) shown: bool,
 }
 
 /// Enough to believe a cause that is told without code.
@@ -57,7 +59,38 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
             rule.id
         ));
     }
-    Ok(Match { rule: rule.id.clone() })
+    let shown = proof || shows_code(engine, rule, &text);
+    Ok(Match { rule: rule.id.clone(), shown })
+}
+
+/// Words alone fit a cousin of the defect, a wish or a complaint just as well. So something of its code has to be told of:
+/// what the rule looks for, or a name from the very places where it finds something.
+///
+/// # Errors
+/// Neither is there.
+pub(super) fn is_tied_to_code(engine: &Engine, found: &Match, defect: &Defect, files: &[File]) -> Result<(), String> {
+    let shown: Vec<&str> = defect.shown.iter().map(|(_, code)| code.as_str()).collect();
+    let said = long_names(&format!("{} {} {}", defect.title, defect.body, shown.join(" ")));
+    let named = |file: &File| {
+        let lines: Vec<&str> = file.text.lines().collect();
+        let findings = engine.scan(&file.path, &file.text).findings;
+        findings.iter().filter(|finding| finding.rule == found.rule).any(|finding| {
+            let (first, last) = (finding.span.start_line.max(1) as usize - 1, finding.span.end_line as usize);
+            let there = lines.get(first..last.min(lines.len())).unwrap_or_default().join(" ");
+            !long_names(&there).is_disjoint(&said)
+        })
+    };
+    let mut code = files.iter().filter(|file| file.language.is_some() && defect.scope.covers(&file.path));
+    if found.shown || code.any(named) {
+        return Ok(());
+    }
+    Err(format!("the issue may describe `{}`, but names nothing of the code that it is about", found.rule))
+}
+
+/// Names as code spells them; the shortest are in every text.
+fn long_names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| word.chars().count() > 2).map(str::to_owned).collect()
 }
 
 /// The rule that stands out, its score, and whether it finds something in the code that is shown.
@@ -82,6 +115,16 @@ fn best<'e>(engine: &'e Engine, defect: &Defect, present: &BTreeSet<Language>) -
         return None;
     }
     Some((rule, score, proof))
+}
+
+/// Whether the text holds a name from what the rule finds, of which few other rules know.
+fn shows_code(engine: &Engine, rule: &Rule, text: &str) -> bool {
+    const FEW: usize = 3;
+    let of =
+        |rule: &Rule| -> BTreeSet<String> { rule.flag.iter().flat_map(|snippet| long_names(&snippet.code)).collect() };
+    let said = long_names(text);
+    let known: BTreeSet<String> = of(rule).intersection(&said).cloned().collect();
+    known.into_iter().any(|name| engine.rule_files().iter().filter(|other| of(other).contains(&name)).count() <= FEW)
 }
 
 /// The rule whose fix turns one text into the other: it knows where that is right, which a replacement does not.
@@ -297,7 +340,7 @@ fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
         engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
     match named.as_slice() {
         [] => None,
-        [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone() })),
+        [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone(), shown: true })),
         [rule] => Some(Err(format!("`{}` has no fix that can be made mechanically", rule.id))),
         _ => Some(Err("several rules are named".to_owned())),
     }

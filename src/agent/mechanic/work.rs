@@ -244,6 +244,7 @@ fn step(
                     found.rule
                 ));
             }
+            rule::is_tied_to_code(engine, &found, defect, files)?;
             rule::apply(engine, &found.rule, &defect.scope, files)
         }
     }
