@@ -2,6 +2,7 @@
 
 use super::Scope;
 use super::text::{CODE_END, CODE_START, Shown};
+use crate::analysis::Language;
 
 /// What was said about it. Which rule knows it is decided later, with the rules at hand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Defect {
     /// Code blocks: the language that was named, and the code.
     pub shown: Vec<(String, String)>,
     pub scope: Scope,
+    /// Code files and folders that the text names.
+    pub seen_in: Scope,
     /// Somebody is asked to do something about it; else it is only told.
     pub asked: bool,
     /// The open tasks of the text, each as a defect of its own. The whole is tried first: then they only say where and how.
@@ -39,6 +42,7 @@ impl Defect {
             shown: shown.iter().map(|s| (s.language.clone(), s.code.clone())).collect(),
             // Paths in a report say where it was seen, not where alone it may be repaired.
             scope: Scope { paths: Vec::new(), ..Scope::read(&all, &[]) },
+            seen_in: Scope { paths: code(Scope::read(&all, &[]).paths), ..Scope::default() },
             asked,
             tasks: Vec::new(),
         }
@@ -50,4 +54,8 @@ impl Defect {
             crate::stdx::text::truncate_chars(self.title.trim_end_matches('.'), 120)
         )
     }
+}
+
+fn code(paths: Vec<String>) -> Vec<String> {
+    paths.into_iter().filter(|path| path.ends_with('/') || Language::of_path(path).is_some()).collect()
 }

@@ -183,6 +183,10 @@ impl Replacement {
         }) {
             return Err(format!("`{to}` is already the name of something else in `{}`", other.file.path));
         }
+        let java = |path: &str| path == format!("{from}.java") || path.ends_with(&format!("/{from}.java"));
+        if let Some(named) = sites.iter().find(|s| java(&s.file.path)) {
+            return Err(format!("the file `{}` would have to be renamed, too", named.file.path));
+        }
         if used_outside {
             return Err(format!(
                 "`{from}` is also used outside the files that the issue names, so a rename of these alone would break it"

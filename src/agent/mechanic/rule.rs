@@ -315,9 +315,12 @@ fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
     let subject = match same.and_then(|(from, to)| Some((from.split('`').nth(1)?, to))) {
         Some((from, to)) => format!("use {to} instead of {from}"),
         None => {
+            /// Longer ones are cut in lists of commits.
+            const SHORT: usize = 60;
             let known = engine.rule_files().iter().find(|known| known.id == *rule);
             let symptom = known.map(|rule| rule.message.trim_end_matches('.').replace('`', "")).unwrap_or_default();
-            format!("repair {rule}: {}", lower_first(&symptom))
+            let whole = format!("repair {rule}: {}", lower_first(&symptom));
+            if whole.chars().count() <= SHORT { whole } else { format!("repair {rule}") }
         }
     };
     Said { kind: "fix", subject }

@@ -129,7 +129,7 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)^(
         [\w.@+-]*(/[\w.@+-]+)*\.(md|rst|txt|adoc|pyi?|rs|go|java|kt|[cm]?[jt]sx?|toml|ya?ml|json|html?|css|scss|sh|cfg|ini|xml|c|h|cc|cpp|hpp|rb|php|cs|sql|gradle|properties|vue|proto)
-        | ([\w.@+-]+/)+
+        | ([\w.@+-]{2,}/)+
         | (?i:readme|changelog|contributing|makefile|dockerfile)
         )$",
     )

@@ -245,7 +245,15 @@ fn step(
                 ));
             }
             rule::is_tied_to_code(engine, &found, defect, files)?;
-            rule::apply(engine, &found.rule, &defect.scope, files)
+            let step = rule::apply(engine, &found.rule, &defect.scope, files)?;
+            if !step.files.keys().any(|path| defect.seen_in.covers(path)) {
+                return Err(format!(
+                    "`{}` finds nothing{} that could be repaired",
+                    found.rule,
+                    defect.seen_in.describe()
+                ));
+            }
+            Ok(step)
         }
     }
 }

@@ -693,6 +693,47 @@ const LAST: &[Told] = &[
     ("ISC license please", "Please add an ISC license to the repository.", &[("LICENSE", &[])]),
 ];
 
+/// An eighth set.
+const EIGHTH: &[Told] = &[
+    ("server.py greets in English only", "Please make \"Good morning, \" configurable.", &[]),
+    (
+        "Unsafe yaml in vendor/",
+        "vendor/labels/labels.py uses yaml.load without SafeLoader, that allows code execution. Please fix it there.",
+        &[],
+    ),
+    ("calc_route and calc_price", "Both should lose the prefix. Please rename accordingly.", &[]),
+    ("Java strings", "Please use equals in new code instead of ==, see the style guide. Existing code can stay.", &[]),
+    (
+        "Lock ordering",
+        "p.mu.Lock() must always be taken before the store's lock, otherwise there is a deadlock. Please add that to the docs.",
+        &[],
+    ),
+    (
+        "remove debug output?",
+        "dbg!(base) prints to stderr. Is somebody using that output? If not we could remove it.",
+        &[],
+    ),
+    ("Invalid LICENSE header", "Add the MIT license header to board.ts please.", &[]),
+    ("Change of address", "Please replace `localhost:8080` by the real host name.", &[]),
+    ("Rename `Labels` -> `ZoneFinder`", "The class does not make labels. Please rename it everywhere.", &[]),
+    (
+        "Copy editing",
+        "In the README replace \"sees where every parcel is\" with \"knows where every parcel is\", thanks!",
+        &[(
+            "README.md",
+            &[
+                "-Depot keeps track of parcels. Drivers recieve a list of stops each morning, and the office sees where every parcel is.",
+                "+Depot keeps track of parcels. Drivers recieve a list of stops each morning, and the office knows where every parcel is.",
+            ],
+        )],
+    ),
+];
+
+#[tokio::test]
+async fn an_eighth_set() {
+    judge(EIGHTH).await;
+}
+
 #[tokio::test]
 async fn a_last_set_of_both_kinds() {
     judge(LAST).await;
