@@ -83,13 +83,38 @@ impl Tree {
     pub async fn files(&self) -> Result<Vec<FileEntry>, Error> {
         self.0
             .ask(|repository, inner| {
-                let files = tree::files(repository, inner.head_tree, &inner.limits)?;
-                let sized = files.into_iter().map(|(path, entry)| {
+                let sized = inner.files(repository)?.iter().map(|(path, entry)| {
                     let size = inner.blob_size(repository, entry.oid)?.unwrap_or(u64::MAX);
                     let kind = if entry.is_executable() { EntryKind::Executable } else { EntryKind::Regular };
-                    Ok(FileEntry { path, size, kind })
+                    Ok(FileEntry { path: path.clone(), size, kind })
                 });
                 sized.collect()
+            })
+            .await
+    }
+
+    /// Many files at once, in the order of the paths: far quicker than one by one, since no folder is looked up again.
+    /// A file that `.gitattributes` marks as generated is not read.
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub async fn texts(&self, paths: Vec<String>) -> Result<Vec<(String, Side)>, Error> {
+        self.0
+            .ask(move |repository, inner| {
+                let files = inner.files(repository)?;
+                let read = paths.into_iter().map(|path| {
+                    let Ok(at) = files.binary_search_by(|(known, _)| known.as_str().cmp(&path)) else {
+                        return Ok((path, Side::Absent));
+                    };
+                    let marked = inner.attributes(repository, &path)?;
+                    let side = if marked.generated || marked.binary {
+                        Side::NotRead("marked as generated in .gitattributes".to_owned())
+                    } else {
+                        inner.blob(repository, files[at].1.oid)?
+                    };
+                    Ok((path, side))
+                });
+                read.collect()
             })
             .await
     }

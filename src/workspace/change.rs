@@ -67,6 +67,8 @@ pub(super) struct Inner {
     /// A libgit2 repository serves one thread at a time; idle ones wait here.
     idle: Mutex<Vec<Repository>>,
     paths: OnceCell<Arc<HashSet<String>>>,
+    /// Every regular file of the head, by path.
+    files: std::sync::OnceLock<Vec<(String, Entry)>>,
     rules: Mutex<HashMap<String, Arc<Rules>>>,
 }
 
@@ -87,6 +89,7 @@ impl Change {
             limits,
             idle: Mutex::default(),
             paths: OnceCell::new(),
+            files: std::sync::OnceLock::new(),
             rules: Mutex::default(),
         };
         let tree = git::sha(head.tree)?;
@@ -180,18 +183,28 @@ impl Inner {
         let reason = match entry {
             Entry { .. } if entry.is_link() => "symbolic link",
             Entry { .. } if entry.is_submodule() => "submodule",
-            Entry { oid, .. } => match self.blob_size(repository, oid)? {
-                None => return Ok(Side::NotRead(self.missing(oid))),
-                Some(bytes) if bytes > self.limits.file_bytes => {
-                    return Ok(Side::NotRead(format!("larger than {}", size(self.limits.file_bytes))));
-                }
-                Some(_) => {
-                    let blob = repository.find_blob(oid).doing("reading a file")?;
-                    return Ok(Side::of(blob.content().to_vec()));
-                }
-            },
+            Entry { oid, .. } => return self.blob(repository, oid),
         };
         Ok(Side::NotRead(reason.to_owned()))
+    }
+
+    pub(super) fn blob(&self, repository: &Repository, oid: Oid) -> Result<Side, Error> {
+        Ok(match self.blob_size(repository, oid)? {
+            None => Side::NotRead(self.missing(oid)),
+            Some(bytes) if bytes > self.limits.file_bytes => {
+                Side::NotRead(format!("larger than {}", size(self.limits.file_bytes)))
+            }
+            Some(_) => Side::of(repository.find_blob(oid).doing("reading a file")?.content().to_vec()),
+        })
+    }
+
+    /// Every regular file of the head, sorted by path; walked once.
+    pub(super) fn files(&self, repository: &Repository) -> Result<&[(String, Entry)], Error> {
+        if let Some(known) = self.files.get() {
+            return Ok(known);
+        }
+        let found = tree::files(repository, self.head_tree, &self.limits)?;
+        Ok(self.files.get_or_init(|| found))
     }
 
     /// Why a blob that its tree names is in no store. In a mirror that is damage, not a reason.

@@ -148,16 +148,16 @@ pub(super) async fn read_all<T: Send + 'static>(
         .map(|batch| {
             let make = make.clone();
             async move {
-                let mut texts = Vec::with_capacity(batch.len());
-                for path in batch {
-                    if cx.cancel.is_cancelled() {
-                        return Err(Error::Cancelled);
-                    }
-                    match tree.read(&path).await? {
-                        Side::Text(text) => texts.push((path, text)),
-                        Side::Absent | Side::NotRead(_) => {}
-                    }
+                if cx.cancel.is_cancelled() {
+                    return Err(Error::Cancelled);
                 }
+                let sides = tree.texts(batch).await?.into_iter();
+                let texts: Vec<(String, String)> = sides
+                    .filter_map(|(path, side)| match side {
+                        Side::Text(text) => Some((path, text)),
+                        Side::Absent | Side::NotRead(_) => None,
+                    })
+                    .collect();
                 let work = move || {
                     texts
                         .into_iter()

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use globset::GlobSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Ask, Understanding, rule};
@@ -129,42 +128,35 @@ async fn load(
 ) -> Result<(Vec<File>, BTreeSet<String>), Error> {
     /// Bytes of all texts together that are held at once.
     const MOST_BYTES: u64 = 256 << 20;
+    /// Files that are read before somebody may cancel.
+    const BATCH: usize = 1_000;
     let ignored = gate::globs(&settings.ignore)?;
     let protected = gate::globs(&settings.protected)?;
     let mut files = Vec::new();
     let mut paths = BTreeSet::new();
     let mut bytes = 0;
+    let mut wanted = Vec::new();
     for entry in tree.files().await? {
+        let unwanted = ignored.is_match(&entry.path) || entry.size > 1 << 20 || skip_reason(&entry.path, b"").is_some();
+        if !unwanted && bytes <= MOST_BYTES {
+            bytes += entry.size;
+            wanted.push(entry.path.clone());
+        }
+        paths.insert(entry.path);
+    }
+    for batch in wanted.chunks(BATCH) {
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        paths.insert(entry.path.clone());
-        let unwanted = ignored.is_match(&entry.path) || entry.size > 1 << 20 || skip_reason(&entry.path, b"").is_some();
-        if unwanted || bytes > MOST_BYTES {
-            continue;
-        }
-        if let Some(file) = read(tree, &entry.path, &protected).await? {
-            bytes += entry.size;
-            files.push(file);
+        for (path, side) in tree.texts(batch.to_vec()).await? {
+            let Side::Text(text) = side else { continue };
+            if skip_reason(&path, text.as_bytes()).is_none() {
+                let protected = gate::protection(&path, &protected).is_some();
+                files.push(File { language: Language::of_path(&path), protected, path, text });
+            }
         }
     }
     Ok((files, paths))
-}
-
-async fn read(tree: &Tree, path: &str, protected: &GlobSet) -> Result<Option<File>, Error> {
-    if tree.is_generated(path).await? {
-        return Ok(None);
-    }
-    let Side::Text(text) = tree.read(path).await? else { return Ok(None) };
-    if skip_reason(path, text.as_bytes()).is_some() {
-        return Ok(None);
-    }
-    Ok(Some(File {
-        language: Language::of_path(path),
-        protected: gate::protection(path, protected).is_some(),
-        path: path.to_owned(),
-        text,
-    }))
 }
 
 fn all(
