@@ -9,7 +9,7 @@ use crate::domain::Severity;
 
 /// A self-hosted GitHub App that reviews pull requests and turns issues into them: one binary, no model required.
 #[derive(Debug, Parser)]
-#[command(name = "octoswarm", version, about, propagate_version = true)]
+#[command(name = "octoswarm", version, propagate_version = true)]
 pub struct Args {
     #[command(subcommand)]
     pub verb: Verb,

@@ -165,6 +165,8 @@ fn the_help_tells_the_exit_codes() {
     for verb in ["review", "scan"] {
         assert!(stdout(&octoswarm(dir.path(), &[verb, "--help"])).contains("Exit code: 0 clean"), "{verb}");
     }
+    assert!(stdout(&octoswarm(dir.path(), &["fix", "--help"])).contains("Exit code: 0 a change was made, 1 nothing"));
+    assert!(stdout(&octoswarm(dir.path(), &["--help"])).contains("turns issues into them"));
 }
 
 #[test]
@@ -273,6 +275,33 @@ fn octoswarm_serve_again(dir: &Path) -> Output {
         .env("OCTOSWARM_WEBHOOK_SECRET", "s3cret-canary")
         .output()
         .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_terminal_files_an_issue_and_labels_it() {
+    rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
+    let manifest = AppManifest::parse(include_str!("../../app-manifest.yml")).unwrap();
+    let github = GitHubBox::start(Options::new(manifest, "s")).await.unwrap();
+    let repo = "octo/shop";
+    github.people().create_repo(repo, Change::new().write("a.py", CLEAN)).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    exits(&octoswarm(dir.path(), &["demo", "label", "1"]), 2);
+    let state = dir.path().join(".local/state/octoswarm");
+    std::fs::create_dir_all(&state).unwrap();
+    let address = serde_json::json!({"url": github.web_url(), "token": github.control_token()});
+    std::fs::write(state.join("demo.json"), address.to_string()).unwrap();
+    std::fs::write(dir.path().join("text.md"), BODY).unwrap();
+    exits(&octoswarm(dir.path(), &["demo", "issue", TITLE, "text.md"]), 0);
+    let number = 1;
+    assert_eq!(github.issue(repo, number).unwrap().title, TITLE);
+    assert_eq!(github.issue(repo, number).unwrap().body.as_deref(), Some(BODY));
+    exits(&octoswarm(dir.path(), &["demo", "label", "1"]), 0);
+    exits(&octoswarm(dir.path(), &["demo", "label", "1", "bug", "--as", "ann"]), 0);
+    assert_eq!(github.labels(repo, number), ["swarm", "bug"]);
+    let missing = octoswarm(dir.path(), &["demo", "comment", "9", "hello"]);
+    exits(&missing, 2);
+    assert!(stderr(&missing).contains("no issue or pull request"), "{}", stderr(&missing));
+    exits(&octoswarm(dir.path(), &["demo", "issue", "T", "missing.md"]), 2);
 }
 
 #[tokio::test]
