@@ -7,9 +7,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use crate::domain::Severity;
 
-/// A self-hosted GitHub App that reviews pull requests: one binary, no model required.
+/// A self-hosted GitHub App that reviews pull requests and turns issues into them: one binary, no model required.
 #[derive(Debug, Parser)]
-#[command(name = "octoswarm", version, about, propagate_version = true)]
+#[command(name = "octoswarm", version, propagate_version = true)]
 pub struct Args {
     #[command(subcommand)]
     pub verb: Verb,
@@ -65,9 +65,9 @@ pub struct Demo {
 /// From another terminal, while a demo stays up.
 #[derive(Debug, Subcommand)]
 pub enum Play {
-    /// Comment on a pull request as a person
+    /// Comment on an issue or pull request as a person
     Comment {
-        /// Pull request number
+        /// Number of the issue or pull request
         number: u64,
         body: String,
         /// Who comments
@@ -92,6 +92,24 @@ pub enum Play {
         title: String,
         #[arg(long, default_value = "main")]
         base: String,
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+    /// Open an issue
+    Issue {
+        title: String,
+        /// File on this machine that holds its text; `-` reads standard input
+        from: PathBuf,
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+    /// Label an issue or pull request; `swarm` on an issue asks for a pull request
+    Label {
+        /// Number of the issue or pull request
+        number: u64,
+        #[arg(default_value = "swarm")]
+        label: String,
+        /// Who sets it
         #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
         who: String,
     },

@@ -211,7 +211,7 @@ fn webhook_secrets(env: &dyn Fn(&str) -> Option<String>, files: &[PathBuf]) -> R
         return Err(Error::Missing {
             what: "the webhook secret",
             hint: "set `webhook_secret_files` in octoswarm.toml, OCTOSWARM_WEBHOOK_SECRET_FILE or OCTOSWARM_WEBHOOK_SECRET \
-                   to the secret of the App's webhook",
+                   to the secret of the App's webhook; `--poll` takes deliveries from the App's log and needs none",
         });
     }
     Ok(secrets)

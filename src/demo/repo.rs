@@ -46,6 +46,12 @@ pub fn pull_in(git: &Repository, from: &Path, refspec: &str) -> Result<(), git2:
     remote.fetch(&[refspec], None, None)
 }
 
+/// Whether a tree can hold this path.
+pub fn is_path(path: &str) -> bool {
+    let odd = |part: &str| part.is_empty() || part == "." || part == ".." || part.eq_ignore_ascii_case(".git");
+    !path.split('/').any(odd) && !path.contains('\0')
+}
+
 /// Commits `files` on top of `parent`. Nothing moves a ref here.
 pub fn commit(
     git: &Repository,

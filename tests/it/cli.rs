@@ -4,7 +4,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use octoswarm::demo::{AppManifest, Change, Fault, GitHubBox, Options};
 use serde_json::Value;
+use tokio::io::AsyncBufReadExt;
+
+use crate::contribute::{BODY, SAFE, TITLE, UNSAFE};
+use crate::support::world::REPO;
 
 const DEFECTS: &str = "def run(text):\n    return eval(text)\n\n\ndef show(x):\n    breakpoint()\n    return x\n";
 const CLEAN: &str = "def add(a, b):\n    return a + b\n";
@@ -160,6 +165,8 @@ fn the_help_tells_the_exit_codes() {
     for verb in ["review", "scan"] {
         assert!(stdout(&octoswarm(dir.path(), &[verb, "--help"])).contains("Exit code: 0 clean"), "{verb}");
     }
+    assert!(stdout(&octoswarm(dir.path(), &["fix", "--help"])).contains("Exit code: 0 a change was made, 1 nothing"));
+    assert!(stdout(&octoswarm(dir.path(), &["--help"])).contains("turns issues into them"));
 }
 
 #[test]
@@ -215,6 +222,10 @@ fn a_server_without_its_secrets_does_not_start() {
     let unknown = octoswarm(dir.path(), &["serve"]);
     exits(&unknown, 2);
     assert!(stderr(&unknown).contains("app_idd"));
+    std::fs::write(dir.path().join("octoswarm.toml"), "app_id = 1\nprivate_key_file = 'k'\n").unwrap();
+    let no_secret = octoswarm(dir.path(), &["serve"]);
+    exits(&no_secret, 2);
+    assert!(stderr(&no_secret).contains("webhook secret") && stderr(&no_secret).contains("--poll"));
 }
 
 #[test]
@@ -266,6 +277,77 @@ fn octoswarm_serve_again(dir: &Path) -> Output {
         .unwrap()
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn another_terminal_files_an_issue_and_labels_it() {
+    rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
+    let manifest = AppManifest::parse(include_str!("../../app-manifest.yml")).unwrap();
+    let github = GitHubBox::start(Options::new(manifest, "s")).await.unwrap();
+    let repo = "octo/shop";
+    github.people().create_repo(repo, Change::new().write("a.py", CLEAN)).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    exits(&octoswarm(dir.path(), &["demo", "label", "1"]), 2);
+    let state = dir.path().join(".local/state/octoswarm");
+    std::fs::create_dir_all(&state).unwrap();
+    let address = serde_json::json!({"url": github.web_url(), "token": github.control_token()});
+    std::fs::write(state.join("demo.json"), address.to_string()).unwrap();
+    std::fs::write(dir.path().join("text.md"), BODY).unwrap();
+    exits(&octoswarm(dir.path(), &["demo", "issue", TITLE, "text.md"]), 0);
+    let number = 1;
+    assert_eq!(github.issue(repo, number).unwrap().title, TITLE);
+    assert_eq!(github.issue(repo, number).unwrap().body.as_deref(), Some(BODY));
+    exits(&octoswarm(dir.path(), &["demo", "label", "1"]), 0);
+    exits(&octoswarm(dir.path(), &["demo", "label", "1", "bug", "--as", "ann"]), 0);
+    assert_eq!(github.labels(repo, number), ["swarm", "bug"]);
+    let missing = octoswarm(dir.path(), &["demo", "comment", "9", "hello"]);
+    exits(&missing, 2);
+    assert!(stderr(&missing).contains("no issue or pull request"), "{}", stderr(&missing));
+    exits(&octoswarm(dir.path(), &["demo", "issue", "T", "missing.md"]), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_polls_makes_a_pull_request_without_a_webhook() {
+    rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
+    let manifest = AppManifest::parse(include_str!("../../app-manifest.yml")).unwrap();
+    let github = GitHubBox::start(Options::new(manifest, "nobody here knows it")).await.unwrap();
+    github.set_webhook_url("http://127.0.0.1:1/webhook");
+    let people = github.people();
+    people.create_repo(REPO, Change::new().write("src/a.py", UNSAFE)).await.unwrap();
+    people.add_collaborator(REPO, "ada", "write").await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("k"), github.private_key_pem()).unwrap();
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+        .args(["serve", "--poll", "--listen", "127.0.0.1:0", "--state", "state"])
+        .current_dir(dir.path())
+        .env_clear()
+        .env("OCTOSWARM_APP_ID", github.app_id().to_string())
+        .env("OCTOSWARM_PRIVATE_KEY_FILE", "k")
+        .env("OCTOSWARM_API_URL", github.api_url())
+        .env("OCTOSWARM_WEB_URL", github.web_url())
+        .env("OCTOSWARM_RECONCILE_SECONDS", "1")
+        .env("OCTOSWARM_SETTLE_MS", "50")
+        .env("OCTOSWARM_WRITE_PACE_MS", "0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = tokio::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next_line().await.unwrap().unwrap().starts_with("listening on"));
+    github.fail_next(Fault::withhold("POST", "/pulls"));
+    let number = people.open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    people.label("ada", REPO, number, "swarm").await.unwrap();
+    github.wait_withheld().await;
+    github.release_withheld();
+    let pulls = github.pulls(REPO);
+    assert_eq!(pulls.len(), 1);
+    assert_eq!(github.file(REPO, &pulls[0].head_sha, "src/a.py").as_deref(), Some(SAFE));
+    let id = child.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let output = child.wait_with_output().await.unwrap();
+    exits(&output, 0);
+    assert!(stderr(&output).contains("delivery log"), "{}", stderr(&output));
+}
+
 #[test]
 fn the_demo_comes_out_right_and_says_so_in_one_document() {
     let dir = tempfile::tempdir().unwrap();
@@ -274,12 +356,17 @@ fn the_demo_comes_out_right_and_says_so_in_one_document() {
     let story: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(story["ok"], true);
     let scenarios = story["scenarios"].as_array().unwrap();
-    assert!(scenarios.len() >= 7 && scenarios.iter().all(|scenario| scenario["ok"] == true));
+    assert!(scenarios.len() >= 13 && scenarios.iter().all(|scenario| scenario["ok"] == true));
     let comments = story["review_comments"].as_array().unwrap();
     for key in ["path", "line", "side", "category", "severity", "rule"] {
         assert!(comments.iter().all(|comment| !comment[key].is_null()), "every comment has its {key}");
     }
     assert!(comments.iter().any(|comment| comment["suggestion"].is_string()));
+    let pulls = story["pull_requests"].as_array().unwrap();
+    let own = |pull: &&Value| pull["author"] == "octoswarm[bot]";
+    assert!(pulls.iter().filter(own).all(|pull| pull["body"].as_str().is_some_and(|body| body.contains("Fixes #"))));
+    assert_eq!(pulls.iter().filter(own).count(), 3);
+    assert!(story["replies"].as_array().unwrap().iter().any(|reply| reply["body"].to_string().contains("Not done")));
     assert_eq!(story["refused_calls"], serde_json::json!([]));
 }
 

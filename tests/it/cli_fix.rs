@@ -48,6 +48,8 @@ fn repository() -> tempfile::TempDir {
     std::fs::write(dir.path().join("b.txt"), "plain\n").unwrap();
     git(dir.path(), &["add", "."]);
     git(dir.path(), &["commit", "-qm", "Begin"]);
+    git(dir.path(), &["config", "user.name", "ada"]);
+    git(dir.path(), &["config", "user.email", "ada@example.com"]);
     dir
 }
 
@@ -107,6 +109,17 @@ fn a_branch_is_made_and_the_work_tree_left_alone() {
     let again = fix(dir.path(), &["--issue", "-", "--branch", "safe"], &issue());
     exits(&again, 2);
     assert!(err(&again).contains("safe"), "{}", err(&again));
+}
+
+#[test]
+fn a_commit_without_a_name_is_refused_and_no_branch_is_left() {
+    let dir = repository();
+    git(dir.path(), &["config", "--unset", "user.name"]);
+    git(dir.path(), &["config", "--unset", "user.email"]);
+    let output = fix(dir.path(), &["--issue", "-", "--branch", "safe"], &issue());
+    exits(&output, 3);
+    assert!(err(&output).contains("git config"), "{}", err(&output));
+    assert_eq!(git(dir.path(), &["branch", "--list", "safe"]), "");
 }
 
 #[test]

@@ -21,16 +21,24 @@ pub async fn document(story: &Story, took: Duration) -> anyhow::Result<Value> {
         "scenarios": story.scenarios,
         "pull_requests": pulls.iter().map(|p| pull(story, p)).collect::<Vec<_>>(),
         "review_comments": comments.iter().map(|c| comment(story, c, &findings)).collect::<Vec<_>>(),
+        "replies": replies(story),
         "deliveries": timelines.iter().map(delivery).collect::<Vec<_>>(),
         "refused_calls": refused_calls(story),
         "duration_ms": took.as_millis(),
     }))
 }
 
-/// Calls that a correct client would not make. Asking whether there is a configuration file is none of them.
+/// What the App said in conversations, as it stands now.
+fn replies(story: &Story) -> Vec<Value> {
+    let posted = story.github().posted().into_iter().filter(|posted| posted.kind == "comment");
+    posted.map(|posted| json!({"number": posted.number, "body": posted.body})).collect()
+}
+
+/// Calls that a correct client would not make. Asking whether a configuration file or a branch is there is none of them.
 fn refused_calls(story: &Story) -> Vec<Call> {
-    let refusals = story.github().refusals().into_iter();
-    refusals.filter(|call| !(call.status == 404 && call.path.contains("/contents/"))).collect()
+    let asked =
+        |call: &Call| call.method == "GET" && (call.path.contains("/contents/") || call.path.contains("/git/ref/"));
+    story.github().refusals().into_iter().filter(|call| !(call.status == 404 && asked(call))).collect()
 }
 
 fn pull(story: &Story, pull: &Pull) -> Value {
@@ -40,9 +48,12 @@ fn pull(story: &Story, pull: &Pull) -> Value {
         "title": pull.title,
         "author": pull.author,
         "state": pull.state,
+        "draft": pull.draft,
+        "branch": pull.head_ref,
         "head": pull.head_sha,
         "from_fork": pull.head_owner != REPO.split('/').next().unwrap_or_default(),
         "reviews": reviews.iter().map(|review| json!({"id": review.id, "body": review.body})).collect::<Vec<_>>(),
+        "body": pull.body,
         "check": story.check_conclusions(pull.number),
     })
 }

@@ -65,9 +65,16 @@ async fn stay(story: &mut Story) -> anyhow::Result<()> {
     report::line(&format!("\nBox and server stay up. Clone it: git clone {}", story.clone_url()));
     let program = std::env::args().next().unwrap_or_else(|| "octoswarm".to_owned());
     report::line("From another terminal:");
-    report::line(&format!("  {program} demo push my-branch api/new.py ./new.py"));
-    report::line(&format!("  {program} demo open my-branch \"A title\""));
-    report::line(&format!("  {program} demo comment 1 \"Hello\"          ({REPO}#1)"));
+    for what in [
+        "push my-branch api/new.py ./new.py",
+        "open my-branch \"A title\"",
+        "comment 1 \"/swarm status\"",
+        "issue \"A title\" ./text.md",
+        "label NUMBER",
+    ] {
+        report::line(&format!("  {program} demo {what}"));
+    }
+    report::line(&format!("Numbers are those of {REPO}; `label` sets `swarm`, which asks for a pull request."));
     report::line("Ctrl-C stops it.\n");
     tokio::select! {
         watched = story.watch() => watched?,

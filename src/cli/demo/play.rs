@@ -1,4 +1,4 @@
-//! `octoswarm demo comment|push|open`: acting in a box that stays up in another terminal.
+//! `octoswarm demo comment|push|open|issue|label`: acting in a box that stays up in another terminal.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,9 @@ pub async fn cmd_play(play: Play) -> Exit {
         .await
         .context("the box does not answer: is `octoswarm demo` still up in the other terminal?")?;
     let (status, text) = (answer.status(), answer.text().await?);
+    if status == reqwest::StatusCode::NOT_FOUND {
+        return Err(Failure::Usage(anyhow::anyhow!("{REPO} has no issue or pull request of that number")));
+    }
     if !status.is_success() {
         return Err(Failure::Failed(anyhow::anyhow!("the box refused: {text}")));
     }
@@ -72,6 +75,13 @@ fn request(play: Play) -> anyhow::Result<(&'static str, Value)> {
         }
         Play::Open { branch, title, base, who } => {
             ("open", json!({"repo": REPO, "branch": branch, "as": who, "title": title, "base": base}))
+        }
+        Play::Issue { title, from, who } => {
+            let body = content(&from)?;
+            ("issue", json!({"repo": REPO, "as": who, "title": title, "body": body}))
+        }
+        Play::Label { number, label, who } => {
+            ("label", json!({"repo": REPO, "number": number, "as": who, "label": label}))
         }
     })
 }

@@ -111,8 +111,7 @@ pub fn create_tree(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
 }
 
 fn put(git: &Repository, index: &mut Index, entry: &NewEntry) -> Result<(), Refusal> {
-    let odd = |part: &str| part.is_empty() || part == "." || part == ".." || part.eq_ignore_ascii_case(".git");
-    if entry.path.split('/').any(odd) || entry.path.contains('\0') {
+    if !repo::is_path(&entry.path) {
         return Err(wrong_tree("tree.path contains a malformed path component"));
     }
     let (mode, kind) = match (entry.mode.as_str(), entry.kind.as_str()) {

@@ -216,6 +216,9 @@ impl World {
         files: &repo::Files,
         parent: Parent,
     ) -> Result<String, Refusal> {
+        if let Some((path, _)) = files.iter().find(|(path, _)| !repo::is_path(path)) {
+            return Err(Refusal::new(422, format!("`{path}` is not a path in a repository")));
+        }
         self.add_user(author, "User");
         let git = self.git(repo)?;
         let before = repo::branch(&git, branch);

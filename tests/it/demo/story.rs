@@ -168,6 +168,10 @@ async fn another_terminal_plays_through_the_controls_when_it_knows_the_token() {
     };
     let push = json!({"repo": REPO, "branch": "b", "as": "ann", "path": "a.rs", "content": "a\n", "message": "m"});
     assert_eq!(post("push", push).await.unwrap().status(), 200);
+    for path in ["../a.rs", "/a.rs", ".git/config", ""] {
+        let push = json!({"repo": REPO, "branch": "b", "as": "ann", "path": path, "content": "a\n", "message": "m"});
+        assert_eq!(post("push", push).await.unwrap().status(), 422, "{path}");
+    }
     let open = json!({"repo": REPO, "branch": "b", "as": "ann", "title": "T"});
     let opened: Value = post("open", open).await.unwrap().json().await.unwrap();
     assert_eq!(client.github.pull(REPO, opened["number"].as_u64().unwrap()).unwrap().title, "T");
