@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::Regex;
 
 use super::Error;
 use crate::analysis::{Engine, Language, fix, links, secrets, skip_reason};
@@ -125,15 +126,18 @@ pub(super) fn protection(path: &str, protected: &GlobSet) -> Option<&'static str
     (protected.is_match(path) || protected.is_match(&folded)).then_some("this repository's configuration protects it")
 }
 
-/// Patterns of paths, without regard to case.
+/// Patterns of paths, without regard to case. One may begin with `/` or `./`, and one that names a folder holds all below.
 ///
 /// # Errors
 /// When one is no glob.
 pub(super) fn globs(patterns: &[String]) -> Result<GlobSet, Error> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).case_insensitive(true).build();
-        set.add(glob.map_err(|error| Error::Setting(error.to_string()))?);
+        let pattern = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
+        for pattern in [pattern.to_owned(), format!("{pattern}/**")] {
+            let glob = GlobBuilder::new(&pattern).case_insensitive(true).build();
+            set.add(glob.map_err(|error| Error::Setting(error.to_string()))?);
+        }
     }
     set.build().map_err(|error| Error::Setting(error.to_string()))
 }
@@ -199,7 +203,11 @@ async fn applied(tree: &Tree, change: &FileChange) -> Result<Result<(Texts, Gate
     if new.len() > MOST_BYTES || new.contains('\0') {
         return Ok(Err("what would be written is no text, or too large".to_owned()));
     }
-    let (added, removed) = patch.count();
+    let (added, mut removed) = patch.count();
+    if deleted {
+        // Its diff may leave the lines out.
+        removed = old.split_inclusive('\n').count();
+    }
     let lines = patch.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == LineKind::Added);
     let texts = Texts {
         path: path.to_owned(),
@@ -248,7 +256,15 @@ fn content(engine: &Engine, text: &Texts, paths: &BTreeSet<String>, disabled: &[
     if fix::syntax_errors(&text.path, new) > fix::syntax_errors(&text.path, &text.old) {
         wrong.push("it could no longer be parsed as well as before".to_owned());
     }
-    let (before, after) = (tally(engine, &text.path, &text.old, paths), tally(engine, &text.path, new, paths));
+    let before = tally(engine, &text.path, &text.old, paths);
+    let mut after = tally(engine, &text.path, new, paths);
+    let plain = unexcused(new, &text.added);
+    if plain != *new {
+        for (rule, found) in tally(engine, &text.path, &plain, paths) {
+            let known = after.entry(rule).or_insert(found);
+            *known = (*known).max(found);
+        }
+    }
     for (rule, (count, line)) in after {
         let known = before.get(&rule).map_or(0, |(count, _)| *count);
         if count > known && !disabled.contains(&rule.0) {
@@ -261,12 +277,30 @@ fn content(engine: &Engine, text: &Texts, paths: &BTreeSet<String>, disabled: &[
     if text.added.contains("octoswarm-ignore") {
         wrong.push("an added line switches off a rule".to_owned());
     }
-    if text.added.chars().any(misleads) {
+    if text.added.chars().any(misleads) || text.added.replace("\r\n", "\n").chars().any(steers) {
         wrong.push(
             "an added line holds characters that cannot be seen or that turn the reading order around".to_owned(),
         );
     }
     wrong
+}
+
+/// The text, without the words by which an added line would excuse itself or the next one from a rule.
+fn unexcused(new: &str, added: &str) -> String {
+    #[expect(clippy::expect_used, reason = "a literal pattern; every test of this file compiles it")]
+    static EXCUSE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)nosec|nosonar|noqa|nolint|pylint|eslint-disable|biome-ignore|intentional|purpose|deliberate|\bdesign\b|false\s+positive|\b(?:fine|safe|trusted|not\s+user|not\s+(?:used\s+)?for)\b",
+        )
+        .expect("the pattern is valid")
+    });
+    let added: BTreeSet<&str> = added.split_inclusive('\n').filter(|line| EXCUSE.is_match(line)).collect();
+    let masked = |found: &regex::Captures<'_>| "x".repeat(found[0].len());
+    let lines = new.split_inclusive('\n').map(|line| {
+        let ours = added.iter().any(|other| other.trim_end() == line.trim_end());
+        if ours { EXCUSE.replace_all(line, masked).into_owned() } else { line.to_owned() }
+    });
+    lines.collect()
 }
 
 /// How often each rule speaks, and where last.
@@ -313,6 +347,7 @@ fn path_fault(path: &str) -> Option<&'static str> {
         "" | "." | ".." => Some("its path leads out of the repository, or through nothing"),
         _ if part.len() > LONGEST_NAME => Some("a name in its path is too long"),
         _ if is_git(&folded(part)) => Some("its path leads into git's own folder"),
+        _ if is_short(part) => Some("a name in its path is one that some systems take for another's short form"),
         _ if part.ends_with(['.', ' ']) => {
             Some("a name in its path ends in a full stop or a space, which some systems drop")
         }
@@ -322,6 +357,13 @@ fn path_fault(path: &str) -> Option<&'static str> {
 
 fn is_git(part: &str) -> bool {
     part == ".git" || part.strip_prefix("git~").is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// `CODEOW~1`: what Windows calls a longer name.
+fn is_short(part: &str) -> bool {
+    let stem = part.split('.').find(|part| !part.is_empty()).unwrap_or_default();
+    let number = stem.rsplit_once('~').map(|(_, number)| number);
+    stem.len() <= 8 && number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// A path as the most forgiving file system takes it: without case, invisible characters, and full stops at the end.
@@ -334,7 +376,15 @@ fn folded(path: &str) -> String {
 
 /// Characters that a reader does not see, or that make him read in another order.
 fn misleads(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Characters that move a terminal's cursor, or end a line for some readers and not for others.
+fn steers(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t' | '\u{c}')
 }
 
 fn shown(path: &str) -> String {
@@ -350,6 +400,8 @@ static ALWAYS: LazyLock<GlobSet> = LazyLock::new(|| {
         "**/.github/{dependabot,settings}.{yml,yaml}",
         "**/codeowners",
         "**/.gitmodules",
+        "**/.lfsconfig",
+        "**/.github/codeql/**",
         "**/.git/**",
         "**/.gitlab-ci.{yml,yaml}",
         "**/.gitlab/ci/**",
@@ -375,12 +427,14 @@ static ALWAYS: LazyLock<GlobSet> = LazyLock::new(|| {
         "**/.pre-commit-config.{yml,yaml}",
         "**/{,.}renovate.json{,5}",
         "**/.renovaterc*",
-        "**/.mergify.{yml,yaml}",
+        "**/{,.}mergify.{yml,yaml}",
+        "**/.mergify/**",
         "**/.gitea/workflows/**",
         "**/.forgejo/workflows/**",
         "**/.devcontainer/**",
         "**/.devcontainer.json",
-        "**/.vscode/{tasks,settings,launch}.json",
+        "**/.vscode/{tasks,settings,launch,mcp}.json",
+        "**/.cargo/config{,.toml}",
         "**/.idea/**",
         "**/{.npmrc,.yarnrc,.yarnrc.yml,.pypirc,.envrc,.netrc}",
     ];
@@ -412,6 +466,8 @@ mod tests {
             ".github/workflows::$INDEX_ALLOCATION/x.yml",
             "sub/.github/workflows/ci.yml",
             "azure-pipelines-nightly.yml",
+            ".github/codeql/config.yml",
+            ".cargo/config.toml",
         ] {
             assert!(protection(path, &none).is_some(), "{path}");
         }
@@ -419,8 +475,11 @@ mod tests {
         {
             assert!(protection(path, &none).is_none() && path_fault(path).is_none(), "{path}");
         }
-        let own = globs(&["db/**".to_owned()]).unwrap();
-        assert!(protection("DB/schema.sql", &own).is_some());
+        for pattern in ["db/**", "/db/**", "./db/**", "db/", "db", "/db", "**/db"] {
+            let own = globs(&[pattern.to_owned()]).unwrap();
+            assert!(protection("DB/schema.sql", &own).is_some(), "{pattern}");
+            assert!(protection("dba/schema.sql", &own).is_none(), "{pattern}");
+        }
     }
 
     #[test]
@@ -444,6 +503,9 @@ mod tests {
             ".g\u{200c}it/config",
             "a/b.",
             "a/.git::$DATA/x",
+            "CODEOW~1",
+            ".GITHU~1/x.yml",
+            "a\u{3164}.js",
         ] {
             assert!(path_fault(path).is_some(), "{path:?}");
         }

@@ -83,7 +83,7 @@ fn ends_with_word(text: &str, word: &str) -> bool {
 }
 
 /// `[skip ci]` and its relatives, in round brackets; `***NO_CI***` and `skip-checks: true` broken up.
-fn without_ci_words(text: &str) -> String {
+pub(super) fn without_ci_words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('[') {

@@ -1,6 +1,6 @@
 //! A change becomes one commit at the tip of a branch. Never by force, never onto a tip that is not what was expected.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::neutral::history;
@@ -16,6 +16,8 @@ use crate::workspace::{self, Edit, EntryKind, Mirrors, Remote, Tree};
 const TRAILER: &str = "Octoswarm-Task";
 /// Characters of a commit's message.
 const MESSAGE: usize = 10_000;
+/// So many works for one task are remembered.
+const REMEMBERED: usize = 20;
 /// Characters of GitHub's reason for refusing a push.
 const REASON: usize = 600;
 
@@ -50,13 +52,17 @@ struct Push<'a> {
     intent: &'a PushIntent,
     /// The commit that we would push, or that GitHub made for us and we know of.
     ours: Option<Sha>,
+    /// The work that such a commit may hold: what this job made, at this attempt or an earlier one.
+    made: Vec<Value>,
 }
 
 impl Publisher {
     /// Makes `new` the tree at the tip of the branch, as one commit. `edits` made `new` of the parent's tree.
     ///
-    /// A tip that carries this work already is found and nothing is written: by the commit itself, or by its trailer. A commit
-    /// that somebody took away again is not pushed again for the same job.
+    /// A tip that carries this work already is found and nothing is written: by the commit itself, or by its trailer where its
+    /// tree is one that this job made, or would make. What another job made of the task when it was described otherwise is not
+    /// this job's work, and a trailer alone can be written by anybody. A commit that somebody took away again is not pushed
+    /// again for the same job.
     ///
     /// # Errors
     /// `Taken` when the branch should not exist and does, with somebody else's work; `Superseded` when it moved on or the job
@@ -76,23 +82,28 @@ impl Publisher {
         cancel: &CancellationToken,
     ) -> Result<Pushed, Error> {
         let key = format!("push/{}", intent.key);
-        let sketch = json!({
-            "branch": intent.branch,
-            "expected": intent.expected,
-            "parent": intent.parent,
-            "tree": new.id(),
-            "job": self.ledger.job(),
-        });
-        let row = self.ledger.amend(&key, intent.run, "push", |_| sketch).await?;
+        let job = json!(self.ledger.job());
+        let work = json!({ "job": job, "parent": intent.parent, "tree": new.id() });
+        let amend = |before: Option<&Value>| {
+            json!({
+                "branch": intent.branch,
+                "expected": intent.expected,
+                "parent": intent.parent,
+                "tree": new.id(),
+                "job": job,
+                "made": made(before, &work),
+            })
+        };
+        let row = self.ledger.amend(&key, intent.run, "push", amend).await?;
         self.ledger.settled(&row).await;
         let message = message(intent);
         let commit = match mode {
             CommitMode::Git => Some(new.commit_on(&intent.parent, &message, who, intent.at).await?),
             CommitMode::Api => None,
         };
-        // What another job pushed for the same task is adopted, like anything else that we would not push now.
         let known = told(&row).filter(|_| row.state == EffectState::Proved);
-        let push = Push { repo, app, intent, ours: commit.clone().or(known) };
+        let made = works(&row.intent).filter(|made| made["job"] == job || same_work(made, &work)).cloned().collect();
+        let push = Push { repo, app, intent, ours: commit.clone().or(known), made };
         if let Look::Done(pushed) = push.look().await? {
             return self.pushed(&key, pushed).await;
         }
@@ -176,10 +187,13 @@ impl Push<'_> {
         })
     }
 
-    /// By its trailer; and by its author, where GitHub knows whose address it carries.
+    /// By its trailer; by its author, where GitHub knows whose address it carries; and by what it holds.
     fn is_ours(&self, commit: &CommitInfo) -> bool {
         let author_fits = commit.author_login.as_ref().is_none_or(|login| *login == self.app.bot_login);
-        author_fits && carries(&commit.message, &self.intent.key)
+        let found = json!({ "parent": commit.parents.first(), "tree": commit.tree });
+        author_fits
+            && carries(&commit.message, &self.intent.key)
+            && self.made.iter().any(|made| same_work(made, &found))
     }
 
     fn git_refusal(&self, error: workspace::Error) -> Refusal {
@@ -242,6 +256,22 @@ impl Push<'_> {
     }
 }
 
+/// What was made for the task so far, this last: which job's, on which parent, which tree.
+fn made(before: Option<&Value>, work: &Value) -> Value {
+    let mut all: Vec<Value> = before.into_iter().flat_map(works).filter(|made| *made != work).cloned().collect();
+    all.push(work.clone());
+    all.drain(..all.len().saturating_sub(REMEMBERED));
+    Value::Array(all)
+}
+
+fn works(intent: &Value) -> impl Iterator<Item = &Value> {
+    intent.get("made").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn same_work(one: &Value, other: &Value) -> bool {
+    ["parent", "tree"].iter().all(|part| one.get(part).is_some_and(|value| other.get(part) == Some(value)))
+}
+
 fn told(row: &EffectRow) -> Option<Sha> {
     row.proof.as_ref()?.get("head")?.as_str().and_then(Sha::parse)
 }
@@ -275,7 +305,11 @@ fn is_about_signatures(reason: &str) -> bool {
 fn message(intent: &PushIntent) -> String {
     let forged = |line: &&str| {
         let lower = line.trim_start().to_ascii_lowercase();
-        ["octoswarm-", "co-authored-by:", "signed-off-by:"].iter().any(|name| lower.starts_with(name))
+        // Git takes blanks before the colon.
+        let token = lower.split_once(':').map_or(lower.as_str(), |(token, _)| token.trim_end());
+        token.starts_with("octoswarm-")
+            || token.ends_with("-by") && !token.contains(char::is_whitespace) && lower.contains(':')
+            || matches!(token, "on-behalf-of" | "skip-checks")
     };
     let text = history(&intent.message, own_number(&intent.key));
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !forged(line)).collect();
@@ -332,6 +366,16 @@ mod tests {
             "fix/7/12@abc",
             "Fix #12 and #13\nOctoswarm-Task: contribute/7/30\n Co-Authored-By: Mallory <m@evil.invalid>",
             "Fix #12 and # 13\n\nOctoswarm-Task: fix/7/12@abc\n",
+        );
+        check(
+            "contribute/7/3",
+            "Mend it\n\nCo-authored-by : M <m@x.y>\nReviewed-by: Ada\nOn-behalf-of: @x\nskip-checks: true\nStand-by: see A",
+            "Mend it\n\nOctoswarm-Task: contribute/7/3\n",
+        );
+        check(
+            "contribute/7/3",
+            "Sort step-by\n\nsort step-by: by step",
+            "Sort step-by\n\nsort step-by: by step\n\nOctoswarm-Task: contribute/7/3\n",
         );
         check("contribute/7/3", " \n", "Change by octoswarm\n\nOctoswarm-Task: contribute/7/3\n");
     }

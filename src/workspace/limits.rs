@@ -22,6 +22,8 @@ pub struct Limits {
     /// A mirror with more packs or bytes than this is started anew.
     pub mirror_packs: usize,
     pub mirror_bytes: u64,
+    /// The same for objects of ours that lie there one by one.
+    pub mirror_loose: usize,
     /// Commits asked for at first; ten times as many each time no merge base is among them.
     pub first_depth: i32,
     /// Changed files that get hunks.
@@ -54,6 +56,7 @@ impl Default for Limits {
             pack_objects: 5_000_000,
             mirror_packs: 64,
             mirror_bytes: 4 << 30,
+            mirror_loose: 20_000,
             first_depth: 50,
             files: 3_000,
             file_bytes: 1 << 20,

@@ -260,7 +260,14 @@ pub(super) fn is_overgrown(mirror: &Path, limits: &Limits) -> bool {
     let files: Vec<_> = fs::read_dir(mirror.join("objects/pack")).into_iter().flatten().flatten().collect();
     let bytes: u64 = files.iter().filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum();
     let count = files.iter().filter(|file| file.path().extension().is_some_and(|e| e == "pack")).count();
-    count > limits.mirror_packs || bytes > limits.mirror_bytes
+    count > limits.mirror_packs || bytes > limits.mirror_bytes || loose(mirror) > limits.mirror_loose
+}
+
+/// Objects that no pack holds: the trees and commits we made, pushed or not.
+fn loose(mirror: &Path) -> usize {
+    let folders = fs::read_dir(mirror.join("objects")).into_iter().flatten().flatten();
+    let folders = folders.filter(|folder| folder.file_name().len() == 2);
+    folders.map(|folder| fs::read_dir(folder.path()).map_or(0, Iterator::count)).sum()
 }
 
 /// One `pull` at work, on a blocking thread.

@@ -4,7 +4,7 @@ use super::reply::{items, sentence};
 use super::{FOOTER, close};
 use crate::artifact::PullIntent;
 use crate::artifact::draft::{ChangeNote, CheckNote, CheckOutcome};
-use crate::publish::neutral::{code, history, paragraphs};
+use crate::publish::neutral::{code, history, paragraphs, without_ci_words};
 use crate::stdx::text::truncate_chars;
 
 /// GitHub takes 256 characters.
@@ -46,6 +46,8 @@ pub(in crate::publish) fn body(intent: &PullIntent, marker: &str) -> String {
         code(&truncate_chars(&intent.asked_by, 100)),
         intent.run
     ));
+    // A repository may make this body the message of the commit that merges it.
+    let blocks = blocks.iter().map(|block| without_ci_words(block)).collect();
     close(blocks, &[marker.to_owned()])
 }
 

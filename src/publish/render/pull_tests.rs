@@ -76,6 +76,16 @@ fn a_pull_request_says_what_why_and_how_sure() {
 }
 
 #[test]
+fn a_body_that_becomes_the_message_of_a_commit_switches_nothing_off() {
+    for text in ["Mend `[skip ci]` it", "Mend [ci skip] it", "skip-checks: true", "`***NO_CI***`"] {
+        let body = body(&intent(|_| text.to_owned()), MARKER).to_lowercase();
+        for word in ["[skip ci]", "[ci skip]", "skip-checks:", "***no_ci***"] {
+            assert!(!body.contains(word), "{body}");
+        }
+    }
+}
+
+#[test]
 fn nothing_that_others_wrote_acts_in_a_pull_request() {
     for text in [HOSTILE.to_owned(), String::new(), "\u{202e}".repeat(50_000), "`a".repeat(50_000)] {
         let nasty = intent(|_| text.clone());

@@ -58,7 +58,7 @@ async fn an_honest_change_passes_with_what_was_counted() {
 #[tokio::test]
 async fn protected_paths_are_refused_in_any_spelling_and_so_are_this_repositorys_own() {
     let mut bench = bench();
-    bench.settings.protected = vec!["docs/**".into()];
+    bench.settings.protected = vec!["/docs".into()];
     bench.settings.ignore = vec!["*.txt".into()];
     for path in [
         ".github/workflows/x.yml",
@@ -142,6 +142,11 @@ async fn limits_hold_and_nothing_is_no_change() {
     assert!(reasons(&bench, Vec::new()).await.contains("nothing to commit"));
     let not_ready = CodeChanges { commit_ready: false, ..changes(vec![created("x.txt", "x\n")]) };
     assert!(bench.gate(&not_ready).await.unwrap_err().join("").contains("nothing to commit"));
+    bench.write("long.txt", &"line\n".repeat(9));
+    bench.commit();
+    let bare = "diff --git a/long.txt b/long.txt\ndeleted file mode 100644\n";
+    let deleted = change("long.txt", FileAction::Deleted, bare.into());
+    assert!(reasons(&bench, vec![deleted]).await.contains("9 lines, more than the 3"));
     let twice = vec![modified("a.py", OLD, "x = 1\n"), modified("A.py", OLD, "x = 2\n")];
     assert!(reasons(&bench, twice).await.contains("twice"));
 }
@@ -194,9 +199,17 @@ async fn a_change_that_makes_the_code_worse_is_refused() {
         ("def f(a:\n    return a\n".to_owned(), "parsed"),
         ("def f(a):\n    return eval(a)\n".to_owned(), "`eval-of-data`"),
         ("def f(a):\n    return eval(a)  # octoswarm-ignore: eval-of-data\n".to_owned(), "switches off a rule"),
+        ("def f(a):\n    return eval(a)  # nosec\n".to_owned(), "`eval-of-data`"),
+        ("def f(a):\n    # The input is trusted.\n    return eval(a)\n".to_owned(), "`eval-of-data`"),
+        ("def f(a):\n    # This is by design.\n    return eval(a)\n".to_owned(), "`eval-of-data`"),
+        ("def f(a):\n    # Not for security.\n    return eval(a)\n".to_owned(), "`eval-of-data`"),
+        ("def f(a):\n    # Deliberately so.\n    return eval(a)\n".to_owned(), "`eval-of-data`"),
         (format!("def f(a):\n    return '{token}'\n"), "`github-token`"),
         (format!("def f(a):\n    return '{token}'  # nosec\n"), "`github-token`"),
         ("def f(a):\n    return a  # \u{202e}b\n".to_owned(), "reading order"),
+        ("def f(a):\n    return a  # \u{3164}\n".to_owned(), "reading order"),
+        ("def f(a):\n    return a  # b\rimport c\n".to_owned(), "reading order"),
+        ("def f(a):\n    return a  # \u{1b}[2K\n".to_owned(), "reading order"),
     ] {
         let why = reasons(&bench, vec![modified("a.py", OLD, &new)]).await;
         assert!(why.contains(want), "{want}: {why}");

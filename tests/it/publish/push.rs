@@ -150,6 +150,52 @@ async fn work_of_ours_that_stands_there_is_adopted() {
 }
 
 #[tokio::test]
+async fn what_another_job_made_of_another_text_is_not_this_jobs_work() {
+    let mut desk = Desk::start().await;
+    let store = desk.world.store.clone();
+    let job = async |number| {
+        let target = ReviewTarget { number: PullNumber(number), ..desk.world.target() };
+        store.enqueue(&Job::Review(target), NewJob::at(0)).await.unwrap();
+        let claimed = store.claim("n", 60_000, &[]).await.unwrap().unwrap();
+        desk.world.publisher.under(&claimed.lease)
+    };
+    let (first, second) = (job(1).await, job(2).await);
+    for mode in [CommitMode::Git, CommitMode::Api] {
+        let branch = format!("{BRANCH}-{mode:?}");
+        let intent = PushIntent { branch: branch.clone(), key: format!("{}{mode:?}", desk.key), ..desk.intent() };
+        let pushed = desk.by(&first, &intent, mode).await.unwrap();
+        // The base moved, say, and so the next attempt of the same job would make something else.
+        let before = desk.edits.clone();
+        desk.edits = vec![Edit::Delete { path: "old.py".into() }];
+        let later = PushIntent { at: AT + 60_000, ..intent.clone() };
+        assert_eq!(desk.by(&first, &later, mode).await.unwrap().head, pushed.head);
+        // Asked again after the issue was rewritten: the old commit must not stand under the new words.
+        let error = desk.by(&second, &later, mode).await.unwrap_err();
+        assert!(matches!(&error, Error::Taken { .. }), "{error}");
+        let elsewhere = PushIntent { branch: format!("{branch}-2"), ..later };
+        let made = desk.by(&second, &elsewhere, mode).await.unwrap();
+        assert_ne!(made.head, pushed.head);
+        assert_eq!(desk.by(&second, &elsewhere, mode).await.unwrap().head, made.head);
+        desk.edits = before;
+    }
+}
+
+#[tokio::test]
+async fn a_forged_trailer_under_an_address_that_nobody_has_adopts_nothing() {
+    let desk = Desk::start().await;
+    let message = format!("Not ours\n\nOctoswarm-Task: {}\n", desk.key);
+    let tree = desk.base.with(&[Edit::Delete { path: "old.py".into() }]).await.unwrap();
+    let who = Identity { name: "octoswarm[bot]".into(), email: "nobody@nowhere.invalid".into() };
+    let commit = tree.commit_on(desk.base.commit(), &message, &who, AT).await.unwrap();
+    let credential = Some(desk.world.repo.push_credential().await.unwrap());
+    let remote = Remote { repository: desk.world.repo.id(), url: desk.world.repo.clone_url(), credential };
+    desk.mirrors.push(remote, &commit, BRANCH, None, &CancellationToken::new()).await.unwrap();
+    let error = desk.push(&desk.intent()).await.unwrap_err();
+    assert!(matches!(&error, Error::Taken { .. }), "{error}");
+    assert_eq!(desk.tip(BRANCH).await.unwrap().0, commit);
+}
+
+#[tokio::test]
 async fn a_branch_of_somebody_else_is_left_alone() {
     let desk = Desk::start().await;
     let change = || Change::new().write("mine.txt", "mine\n");

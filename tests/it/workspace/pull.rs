@@ -378,6 +378,29 @@ async fn a_mirror_that_has_grown_too_large_starts_anew() {
 }
 
 #[tokio::test]
+async fn a_mirror_that_holds_too_many_objects_of_ours_starts_anew() {
+    let mut bench = Bench::new().await;
+    let (_, head) = bench.simple();
+    bench.limits.mirror_loose = 2;
+    let mirrors = bench.mirrors();
+    let pull = async || mirrors.pull(bench.remote(), PULL, &head, "main", &CancellationToken::new()).await.unwrap();
+    let change = pull().await;
+    let before = bench.mirror();
+    for n in 1..4 {
+        let edit = Edit::Write { path: format!("{n}.txt"), text: vec![b'x'; n], executable: None };
+        change.head_tree().with(&[edit]).await.unwrap();
+    }
+    pull().await;
+    assert_eq!(bench.mirror(), before, "somebody is reading it");
+    drop(change);
+    pull().await;
+    let after = bench.mirror();
+    assert_ne!(after, before);
+    pull().await;
+    assert_eq!(bench.mirror(), after, "nothing of ours lies there");
+}
+
+#[tokio::test]
 async fn many_pulls_at_once_take_turns() {
     let bench = Bench::new().await;
     let (_, head) = bench.simple();
