@@ -21,6 +21,7 @@ use crate::support::git_server::git;
 mod fixes;
 mod gates;
 mod properties;
+mod strangers;
 mod unseen;
 
 /// 2026-11-21.

@@ -32,6 +32,15 @@ pub(super) static WANTED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?im)\b(please|pls|(can|could) (you|we|someone|somebody|anyone|anybody|it)|let['’]?s|should|must|ha(s|ve) to|needs? to|need)\b[^.!?\n]{0,60}?\b(fix|correct|repair|removed?|replaced?|changed?|use|switch|moved?|turn|convert(ed)?|call|go for|wrap(ped)?|bound|bind|unlock|drop(ped)?|get rid|compared?)\b|(^|[.!?]\s+)(fix|remove|replace|use|repair|correct|drop)\b",
     )
 });
+/// What somebody expects.
+pub(super) static EXPECTED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(should|must|ought to|ha(s|ve) to|needs? to)\b"));
+/// Said of something that is not settled, or not to be.
+pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(not|never|if|whether|why|when|unless|maybe|perhaps|might|could|would|although|but|said|says|new code|in (the )?future|eventually|then)\b|n['’]t\b",
+    )
+});
 pub(super) static LEFT_OVER: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\b(left ?-?overs?|left (in|behind|there)|forgotten|forgot|by (accident|mistake)|accidentally|obviously|was ?n['’]t meant|typo)\b",

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use super::mood::{BACK, BLAME, CAUSE, LEFT_OVER, PRAISE, TESTS, WANTED};
+use super::mood::{BACK, BLAME, CAUSE, DOUBTED, EXPECTED, LEFT_OVER, PRAISE, TESTS, WANTED};
 use super::replace::places;
 use super::work::{File, Said, Step};
 use super::{Defect, Scope};
@@ -45,7 +45,7 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
         return named;
     }
     let (rule, score, proof) = best(engine, defect, present).ok_or_else(unknown)?;
-    if !wants_it(defect, &text, score, proof) {
+    if !wants_it(rule, defect, &text, score, proof) {
         return Err(format!("the issue seems to describe `{}`, but not to ask for its repair", rule.id));
     }
     // A rule that passes over tests says nothing about them.
@@ -71,13 +71,20 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
 pub(super) fn is_tied_to_code(engine: &Engine, found: &Match, defect: &Defect, files: &[File]) -> Result<(), String> {
     let shown: Vec<&str> = defect.shown.iter().map(|(_, code)| code.as_str()).collect();
     let said = long_names(&format!("{} {} {}", defect.title, defect.body, shown.join(" ")));
+    // A file that is named, and inline the very signs that stand there, are as good as a name.
+    let places = &defect.seen_in.paths;
+    let signs = |file: &File, there: &str| {
+        places.iter().any(|path| !path.ends_with('/'))
+            && defect.seen_in.covers(&file.path)
+            && defect.inline.iter().any(|code| code.chars().count() > 1 && there.contains(code.as_str()))
+    };
     let named = |file: &File| {
         let lines: Vec<&str> = file.text.lines().collect();
         let findings = engine.scan(&file.path, &file.text).findings;
         findings.iter().filter(|finding| finding.rule == found.rule).any(|finding| {
             let (first, last) = (finding.span.start_line.max(1) as usize - 1, finding.span.end_line as usize);
             let there = lines.get(first..last.min(lines.len())).unwrap_or_default().join(" ");
-            !long_names(&there).is_disjoint(&said)
+            !long_names(&there).is_disjoint(&said) || signs(file, &there)
         })
     };
     let mut code = files.iter().filter(|file| file.language.is_some() && defect.scope.covers(&file.path));
@@ -146,31 +153,49 @@ pub(super) fn speaks(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[Fil
 }
 
 /// Whether somebody wants it repaired: asks for it, calls it a leftover, or has found the cause.
-fn wants_it(defect: &Defect, text: &str, score: f64, proof: bool) -> bool {
+fn wants_it(rule: &Rule, defect: &Defect, text: &str, score: f64, proof: bool) -> bool {
     let denied =
         |found: &str| found.split_whitespace().any(|w| matches!(w, "not" | "never" | "no") || w.ends_with("n't"));
     let task = defect.body.is_empty() && defect.asked;
     task || WANTED.find_iter(text).any(|found| !denied(&found.as_str().to_lowercase()))
         || LEFT_OVER.is_match(text)
         || CAUSE.is_match(text) && (proof || score >= SURE)
+        || expects(rule, text)
+}
+
+/// A sentence that says that what the fix brings has to be there.
+fn expects(rule: &Rule, text: &str) -> bool {
+    let (_, brought) = names_around(rule);
+    sentences(text).into_iter().any(|sentence| {
+        let settled = !sentence.trim_end().ends_with('?') && !DOUBTED.is_match(sentence);
+        settled && EXPECTED.is_match(sentence) && !small_names(sentence).is_disjoint(&brought)
+    })
+}
+
+/// The names in what a rule finds, and those that only its fix brings.
+fn names_around(rule: &Rule) -> (BTreeSet<String>, BTreeSet<String>) {
+    let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| small_names(&snippet.code)).collect();
+    let fixed: BTreeSet<String> =
+        rule.flag.iter().filter_map(|snippet| snippet.fixed.as_deref()).flat_map(small_names).collect();
+    let brought = fixed.difference(&found).cloned().collect();
+    (found, brought)
+}
+
+fn small_names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
 }
 
 /// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
 fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
-    let names = |code: &str| -> BTreeSet<String> {
-        let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
-    };
-    let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| names(&snippet.code)).collect();
-    let fixed: BTreeSet<String> = rule.flag.iter().filter_map(|s| s.fixed.as_deref()).flat_map(names).collect();
-    let brought: BTreeSet<&String> = fixed.difference(&found).collect();
+    let (found, brought) = names_around(rule);
     sentences(text).into_iter().find(|sentence| {
-        let said = names(sentence);
+        let said = small_names(sentence);
         let about_code =
             said.iter().any(|word| found.contains(word)) || sentence.contains("==") || sentence.contains('`');
         let about_fix = said.iter().any(|word| brought.contains(word));
         let back = BACK.captures_iter(sentence).filter_map(|caught| caught.name("what")).any(|what| {
-            let what = names(what.as_str());
+            let what = small_names(what.as_str());
             what.iter().all(|word| found.contains(word)) && !what.is_empty()
         });
         (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence) || back
