@@ -52,7 +52,7 @@ fn read_patches(said: &Said, held_back: Option<&str>, everything: &str, understo
                 .unclear
                 .push(format!("There is a diff in the issue, but \"{word}\" may mean that it is not to be applied")),
             (None, Err(why)) => understood.unclear.push(format!("The diff in the issue cannot be read: {why}")),
-            (None, Ok(_)) if !OFFERED.is_match(everything) => understood
+            (None, Ok(_)) if !OFFERED.is_match(everything) && !MENDS.is_match(everything) => understood
                 .unclear
                 .push("There is a diff in the issue, but nothing says that it is to be applied".to_owned()),
             (None, Ok(pasted)) => understood.asks.push(Ask::Patch(pasted)),
@@ -144,12 +144,15 @@ fn read_task(said: &Said, sentence: &Sentence, held_back: Option<&str>, understo
     let text: Vec<&str> =
         said.sentences.iter().filter(|s| s.block == sentence.block).map(|s| s.text.as_str()).collect();
     let text = text.join(" ");
-    let hindered = held_back.map(str::to_owned).or_else(|| wished(&text));
-    match hindered {
-        Some(word) => {
-            understood.unclear.push(format!("\"{}\" is more than a repair (\"{word}\")", shorten(&sentence.plain())))
+    let quoted = shorten(&sentence.plain());
+    match (held_back, wished(&text)) {
+        (Some(word), _) => understood.unclear.push(format!("\"{quoted}\": the issue also says \"{word}\"")),
+        (None, Some(word)) => {
+            understood
+                .unclear
+                .push(format!("\"{quoted}\": \"{word}\" asks for more than the repair of a known defect"));
         }
-        None => understood.asks.push(Ask::Repair(Defect::new(&text, "", &[], true))),
+        (None, None) => understood.asks.push(Ask::Repair(Defect::new(&text, "", &[], true))),
     }
 }
 
@@ -258,6 +261,10 @@ fn forbidden(asks: &[Ask], said: &Said) -> Option<String> {
         Ask::Patch(_) | Ask::Repair(_) | Ask::Add(_) => Vec::new(),
     });
     let terms: Vec<&str> = terms.collect();
+    let renames = asks.iter().any(|ask| matches!(ask, Ask::Replace(r) if r.kind == Wish::Rename));
+    if let Some(sentence) = said.sentences.iter().find(|s| renames && BOTH_NAMES.is_match(&s.text)) {
+        return Some(format!("a rename alone would not do: \"{}\"", shorten(&sentence.plain())));
+    }
     said.sentences
         .iter()
         .find(|s| FORBIDS.is_match(&s.text) && terms.iter().any(|term| s.text.contains(term)))
@@ -324,6 +331,12 @@ static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(except|apart from|but not|other than|unless|excluding|leave|(some|most|a few) (of the )?(places|files|occurrences)|where (it makes sense|appropriate|possible|needed)|if (possible|appropriate|needed))\b",
     )
 });
+/// The old name is to go on beside the new one.
+static BOTH_NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(alias\w*|deprecate|deprecation|backwards?[ -]compat\w*|shim|re-?export\w*|(keep|leave|retain|still (accept|support|allow))\w* [^.]{0,20}\b(old|former|previous)|(old|former|previous) (name|one)s? (should|must|has|have|needs?|can|may))\b",
+    )
+});
 static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\b(do not|don['’]?t|dont|never|must not|mustn['’]?t|should not|shouldn['’]?t|must stay|has to stay|should stay|keep)\b",
@@ -331,7 +344,7 @@ static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
 });
 static BLAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(introduced (by|in|with)|broke(n by)?|caused by|cause of|regression|since (this|that) (commit|change|patch)|bisect\w*|culprit|(does|did) ?n['’]?o?t (work|help|fix|apply)|not (work|enough|complete)|tried (this|that|the following|it)|wrong|incomplete|(un|not (yet )?)tested|work in progress|wip|rfc|patch (v\d+ )?\d+/\d+|draft|rough|sketch|hack\w*|naive|example|illustrat\w+|demonstrat\w+|proof of concept|poc|(does|do|did|will) ?(not|n['’]t) (even )?(compile|build|pass)|fails|(diff|difference|changes?) (between|since|from)|was (changed|merged|done)|workaround|something like|along the lines|idea)\b",
+        r"(?i)\b(introduced (by|in|with)|broke(n by)?|caused by|cause of|regression|since (this|that) (commit|change|patch)|bisect\w*|culprit|(does|did) ?n['’]?o?t (work|help|fix|apply)|not (work|enough|complete)|tried (this|that|the following|it)|wrong|incomplete|(un|not (yet )?)tested|work in progress|wip|rfc|patch (v\d+ )?\d+/\d+|draft|rough|sketch|hack\w*|naive|example|illustrat\w+|demonstrat\w+|proof of concept|poc|(does|do|did|will) ?(not|n['’]t) (even )?(compile|build|pass)|fails|(diff|difference|changes?) (between|since|from)|was (changed|merged|done)|workaround|breaks?|drops?|another (reason|cause)|goes red|turns? red|something like|along the lines|idea)\b",
     )
 });
 static ABOUT_DIFF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\b(patch\w*|diffs?|commit|fix\w*|pr|change)\b"));
@@ -342,6 +355,6 @@ static MENDS: LazyLock<Regex> = LazyLock::new(|| {
 });
 static OFFERED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(patch|fix(es|ed)?|appl(y|ied)|diff|solv(es|ed)|works? (for|fine)|suggest\w*|propos\w*|take it over|following change|attached|below)\b",
+        r"(?i)\b(patch|fix(es|ed)?|appl(y|ied)|solv(es|ed)|works? (for|fine)|suggest\w*|propos\w*|take it over|following change|attached|below)\b",
     )
 });

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use super::mood::{BACK, BLAME, CAUSE, DOUBTED, EXPECTED, LEFT_OVER, PRAISE, TESTS, WANTED};
+use super::mood::{BACK, BLAME, CAUSE, DOUBTED, EXPECTED, LEFT_OVER, PRAISE, TESTS, WAIVED, WANTED};
 use super::replace::places;
 use super::work::{File, Said, Step};
 use super::{Defect, Scope};
@@ -39,7 +39,7 @@ const WORDS: usize = 4;
 /// # Errors
 /// Why none was taken.
 pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language>) -> Result<Match, String> {
-    let unknown = || "no rule that has a fix is described clearly enough".to_owned();
+    let unknown = || "it describes no defect that I know how to repair, or not clearly enough".to_owned();
     let text = format!("{}\n{}", defect.title, defect.body);
     if let Some(named) = named(engine, &text) {
         return named;
@@ -271,24 +271,40 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File
 
 /// What a fix did to a file: the names that went and came, if that can be said in words; else the rule's message.
 fn described(old: &str, new: &str, rule: &RuleId, fixes: usize, findings: &[Finding]) -> String {
-    match swapped(old, new) {
-        Some((from, to)) => {
-            format!("{} of `{from}` {} now `{to}`", count(fixes, "use"), if fixes == 1 { "is" } else { "are" })
+    /// More names make no sentence.
+    const NAMES: usize = 3;
+    let uses = |n: usize, (from, to): &(String, String)| {
+        format!("{} of `{from}` {} now `{to}`", count(n, "use"), if n == 1 { "is" } else { "are" })
+    };
+    let pairs = swaps(old, new).unwrap_or_default();
+    let mut each: Vec<(&(String, String), usize)> = Vec::new();
+    for pair in &pairs {
+        match each.iter_mut().find(|(known, _)| *known == pair) {
+            Some((_, n)) => *n += 1,
+            None => each.push((pair, 1)),
         }
-        None => {
+    }
+    match each.as_slice() {
+        [(pair, _)] => uses(fixes, pair),
+        // One line may hold two fixes; then the lines do not tell how often.
+        several if (2..=NAMES).contains(&several.len()) && pairs.len() == fixes => {
+            several.iter().map(|(pair, n)| uses(*n, pair)).collect::<Vec<_>>().join(", and ")
+        }
+        _ => {
             let message = findings.first().map(|f| f.message.trim_end_matches('.').to_owned()).unwrap_or_default();
-            format!("{} repaired (`{rule}`: {message})", count(fixes, "place"))
+            let places = count(fixes, "place");
+            format!("{places} {} repaired: {} (`{rule}`)", if fixes == 1 { "is" } else { "are" }, lower_first(&message))
         }
     }
 }
 
-/// The one name that became another in every changed line.
-fn swapped(old: &str, new: &str) -> Option<(String, String)> {
+/// The name that became another, for every changed line; none if it is more than a name somewhere.
+fn swaps(old: &str, new: &str) -> Option<Vec<(String, String)>> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     if old.len() != new.len() {
         return None;
     }
-    let mut pair: Option<(String, String)> = None;
+    let mut pairs: Vec<(String, String)> = Vec::new();
     for (a, b) in old.iter().zip(&new).filter(|(a, b)| a != b) {
         let start = a
             .char_indices()
@@ -320,13 +336,9 @@ fn swapped(old: &str, new: &str) -> Option<(String, String)> {
             let word = text.get(from..end)?;
             (!word.is_empty() && word.chars().all(named)).then(|| word.to_owned())
         };
-        let next = (word(a, a.len() - tail)?, word(b, b.len() - tail)?);
-        if pair.as_ref().is_some_and(|pair| *pair != next) {
-            return None;
-        }
-        pair = Some(next);
+        pairs.push((word(a, a.len() - tail)?, word(b, b.len() - tail)?));
     }
-    pair
+    Some(pairs)
 }
 
 fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
@@ -334,6 +346,7 @@ fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
     let swap = pairs
         .iter()
         .next()
+        .filter(|text| text.matches(" now `").count() == 1)
         .and_then(|text| text.split_once(" now `"))
         .map(|(from, to)| (from, to.trim_end_matches('`')));
     let same = swap.filter(|(_, to)| pairs.iter().all(|text| text.ends_with(&format!("now `{to}`"))));
@@ -368,6 +381,9 @@ fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
         engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
     match named.as_slice() {
         [] => None,
+        [rule] if sentences(text).iter().any(|sentence| sentence.contains(&rule.id.0) && WAIVED.is_match(sentence)) => {
+            Some(Err(format!("the issue speaks of `{}`, but may want its findings to stay", rule.id)))
+        }
         [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone(), shown: true })),
         [rule] => Some(Err(format!("`{}` has no fix that can be made mechanically", rule.id))),
         _ => Some(Err("several rules are named".to_owned())),
@@ -560,7 +576,7 @@ mod tests {
     #[test]
     fn what_a_fix_did_is_said_in_names_where_it_can_be() {
         let check = |old, new, want: Option<(&str, &str)>| {
-            let got = swapped(old, new);
+            let got = swaps(old, new).and_then(|pairs| pairs.first().cloned());
             assert_eq!(got.as_ref().map(|(a, b)| (a.as_str(), b.as_str())), want);
         };
         check("x = yaml.load(a)\n", "x = yaml.safe_load(a)\n", Some(("yaml.load", "yaml.safe_load")));

@@ -544,15 +544,6 @@ async fn judge(cases: &[Case]) {
     for case in cases {
         let bench = Bench::of(case.files);
         let outcome = bench.solve(case.title, case.body).await;
-        if std::env::var("TELL").is_ok() {
-            println!(
-                "## {}\n{}\n{:#?}\n{:#?}",
-                case.title,
-                outcome.changes.suggested_commit_message,
-                outcome.changes.validation.errors,
-                outcome.changes.changes.iter().map(|c| format!("{}: {}", c.file, c.description)).collect::<Vec<_>>()
-            );
-        }
         let mut got = outcome.lines();
         let mut want = BTreeMap::new();
         let mut absent = false;
@@ -595,4 +586,26 @@ async fn what_strangers_only_talk_of_changes_nothing() {
 #[tokio::test]
 async fn what_comes_nearer_changes_nothing_either() {
     judge(NEARER).await;
+}
+
+#[tokio::test]
+async fn what_was_done_reads_well_where_the_calls_differ() {
+    let text = "function a(x) {\n  return x.map(parseInt);\n}\n";
+    let tests = "test.only('a', () => {});\ndescribe.only('b', () => {});\n";
+    let bench = Bench::of(&[("src/a.js", text), ("src/a.test.js", tests)]);
+    let changes = bench.solve("Fix focused-test", "Please repair `focused-test` in src/a.test.js.").await.changes;
+    let told = "1 use of `test.only` is now `test`, and 1 use of `describe.only` is now `describe`.";
+    assert_eq!(changes.changes[0].description, told);
+    assert_eq!(changes.suggested_commit_message, "fix: repair focused-test");
+    let changes = bench.solve("Fix map-parse-int", "Please repair `map-parse-int`.").await.changes;
+    let told = "1 place is repaired: `map` hands the index to `parseInt` as the radix (`map-parse-int`).";
+    assert_eq!(changes.changes[0].description, told);
+}
+
+#[tokio::test]
+async fn what_is_declined_is_named_and_a_box_about_the_author_is_none() {
+    let bench = Bench::of(RUST);
+    let boxes = "It is slow.\n\n- [ ] I want to work on this\n- [ ] yes, I read the rules";
+    let declined = bench.solve("Slow", boxes).await.changes.validation.errors;
+    assert_eq!(declined, ["\"Slow\": it describes no defect that I know how to repair, or not clearly enough"]);
 }
