@@ -332,7 +332,7 @@ fn steps(brief: &Brief, kind: Kind, files: &[FileToModify], requirements: &[Stri
     if files.is_empty() {
         steps.push("Find where the repository does what the issue speaks of".to_owned());
     }
-    steps.extend(requirements.iter().take(4).map(|text| words::line(&format!("See to it: {text}"), MAX_TEXT)));
+    steps.extend(requirements.iter().take(4).map(|text| words::line(&demand::as_step(text, kind), MAX_TEXT)));
     if needs_tests(kind, brief, files) {
         steps.push("Cover the change with a test".to_owned());
     }

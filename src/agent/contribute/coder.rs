@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::convention;
 use crate::agent::mechanic::{self, Work, carry_out};
 use crate::agent::{Agent, Context, Error, Role, gate};
 use crate::analysis::fix;
@@ -100,7 +101,10 @@ async fn contribution(cx: &Context, input: Contribution) -> Result<CodeChanges, 
     let branch = input.explorer.outcome.map(|map| map.repository.branch).unwrap_or_default();
     let faults = input.scout.outcome.err().unwrap_or_default();
     let mut blockers: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
-    blockers.extend(input.analyst.outcome.map(|analysis| analysis.blockers).unwrap_or_default());
+    let analysis = input.analyst.outcome.ok();
+    let naming =
+        analysis.as_ref().map(|analysis| analysis.repository_context.branch_naming.clone()).unwrap_or_default();
+    blockers.extend(analysis.map(|analysis| analysis.blockers).unwrap_or_default());
     if !blockers.is_empty() {
         return Ok(declined(branch, blockers));
     }
@@ -110,6 +114,7 @@ async fn contribution(cx: &Context, input: Contribution) -> Result<CodeChanges, 
     if work.files.is_empty() {
         return Ok(declined(branch, work.left));
     }
+    let branch = convention::agreeing(&branch, &message(&work), &naming);
     Ok(changes(branch, work))
 }
 

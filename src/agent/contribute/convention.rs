@@ -24,10 +24,10 @@ pub(super) fn commit_type(kind: Kind) -> &'static str {
 
 /// `fix/issue-7-unsafe-yaml` (A2.8); without a number `fix/unsafe-yaml`. Always a valid name of a branch.
 ///
-/// `naming` is what the analyst learned of the repository's own way, for instance "`bugfix/…` (CONTRIBUTING.md)": of that the
+/// `word` is a type of conventional commits, the one that the title of the pull request begins with. `naming` is what the analyst learned of the repository's own way, for instance "`bugfix/…` (CONTRIBUTING.md)": of that the
 /// prefix is taken.
-pub(super) fn branch(kind: Kind, number: u64, title: &str, naming: &str) -> String {
-    let prefix = prefix(kind, naming);
+pub(super) fn branch(word: &str, number: u64, title: &str, naming: &str) -> String {
+    let prefix = prefix(word, naming);
     let slug = slug(title);
     if number == 0 { format!("{prefix}/{slug}") } else { format!("{prefix}/issue-{number}-{slug}") }
 }
@@ -149,20 +149,35 @@ fn fold(c: char) -> String {
     .to_owned()
 }
 
-fn prefix(kind: Kind, naming: &str) -> &'static str {
-    let other: &[&'static str] = match kind {
-        Kind::BugFix => &["bugfix", "bug-fix", "hotfix", "bug"],
-        Kind::Feature => &["feature", "enhancement"],
-        Kind::Documentation => &["doc", "documentation"],
-        Kind::Test => &["tests"],
-        Kind::Refactor => &["refactoring", "chore"],
+fn prefix<'w>(word: &'w str, naming: &str) -> &'w str {
+    let other: &[&'static str] = match word {
+        "fix" => &["bugfix", "bug-fix", "hotfix", "bug"],
+        "feat" => &["feature", "enhancement"],
+        "docs" => &["doc", "documentation"],
+        "test" => &["tests"],
+        "refactor" => &["refactoring", "chore"],
+        "chore" => &["maintenance", "task"],
+        _ => &[],
     };
-    let usual = commit_type(kind);
     let named = |prefix: &str| naming.contains(&format!("`{prefix}/"));
-    if named(usual) {
-        return usual;
+    if named(word) {
+        return word;
     }
-    other.iter().copied().find(|prefix| named(prefix)).unwrap_or(usual)
+    other.iter().copied().find(|prefix| named(prefix)).unwrap_or(word)
+}
+
+/// The same branch, with the prefix for what a commit message says was done.
+pub(super) fn agreeing(branch: &str, message: &str, naming: &str) -> String {
+    match (branch.split_once('/'), word_of(message)) {
+        (Some((_, rest)), Some(word)) => format!("{}/{rest}", prefix(word, naming)),
+        _ => branch.to_owned(),
+    }
+}
+
+/// The type of a conventional subject line, without its scope.
+pub(super) fn word_of(subject: &str) -> Option<&str> {
+    let word = subject.split_once(':')?.0.split('(').next()?.trim_end_matches('!');
+    (!word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase())).then_some(word)
 }
 
 #[cfg(test)]
@@ -183,10 +198,10 @@ mod tests {
                 "fix/issue-2-a-very-long-title-that-goes-on-and-on",
             ),
         ] {
-            assert_eq!(branch(Kind::BugFix, number, title, ""), want);
+            assert_eq!(branch("fix", number, title, ""), want);
         }
-        assert_eq!(branch(Kind::Feature, 4, "x", "`feature/…`, `bugfix/…` (CONTRIBUTING.md)"), "feature/issue-4-x");
-        assert_eq!(branch(Kind::Test, 4, "x", "`feature/…` (CONTRIBUTING.md)"), "test/issue-4-x");
+        assert_eq!(branch("feat", 4, "x", "`feature/…`, `bugfix/…` (CONTRIBUTING.md)"), "feature/issue-4-x");
+        assert_eq!(branch("test", 4, "x", "`feature/…` (CONTRIBUTING.md)"), "test/issue-4-x");
     }
 
     #[test]

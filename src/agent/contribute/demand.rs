@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::brief::{Brief, Section, Sentence};
 use super::convention;
 use super::words;
+use crate::artifact::swarm::Kind;
 
 const MAX_DEMANDS: usize = 20;
 const MAX_LENGTH: usize = 300;
@@ -247,6 +248,26 @@ pub(super) fn is_negated(text: &str) -> bool {
     Claim::of(text).negated
 }
 
+/// A demand as a line of a plan: what reads as an order stays as it is.
+pub(super) fn as_step(demand: &str, kind: Kind) -> String {
+    let lower = format!(" {} ", demand.to_lowercase());
+    let asked = ["please", "can you", "could you", "can we", "could we", "would you"].iter().any(|w| lower.contains(w));
+    let held = MODALS.iter().any(|modal| contains_words(&lower, modal));
+    if is_imperative(demand) {
+        demand.to_owned()
+    } else if demand.trim_end().ends_with('?') && !asked {
+        format!("Answer first: {demand}")
+    } else if asked {
+        format!("Do what is asked for: {demand}")
+    } else if held || is_negated(demand) {
+        format!("Make sure of this: {demand}")
+    } else if kind == Kind::BugFix {
+        format!("Find the cause of this and remove it: {demand}")
+    } else {
+        format!("Work on this: {demand}")
+    }
+}
+
 fn asks(sentence: &Sentence) -> bool {
     if sentence.quoted || sentence.ticked == Some(true) || sentence.text.split_whitespace().count() < 2 {
         return false;
@@ -382,6 +403,20 @@ mod tests {
         assert_eq!(of("Handle 404 errors.", "Handle 500 errors."), 0);
         assert_eq!(of("The name should not be empty.", "The price should be positive."), 0);
         assert_eq!(of("Add a flag.", "Add a flag."), 0);
+    }
+
+    #[test]
+    fn a_line_of_a_plan_reads_as_one() {
+        for (demand, want) in [
+            ("Replace `a` by `b`", "Replace `a` by `b`"),
+            ("Should the cache live longer?", "Answer first: Should the cache live longer?"),
+            ("Could you please sort them?", "Do what is asked for: Could you please sort them?"),
+            ("The name must not be empty.", "Make sure of this: The name must not be empty."),
+            ("Crash on start", "Find the cause of this and remove it: Crash on start"),
+        ] {
+            assert_eq!(as_step(demand, Kind::BugFix), want);
+        }
+        assert_eq!(as_step("Dark mode", Kind::Feature), "Work on this: Dark mode");
     }
 
     #[test]

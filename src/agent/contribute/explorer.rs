@@ -85,7 +85,10 @@ impl Agent for Explorer {
                 name: words::line(&facts.repository.name, 200),
                 // Nothing is checked out: the tree is read from the object database.
                 local_path: String::new(),
-                branch: convention::branch(analysis.analysis.kind, facts.issue.number, &brief.title, naming),
+                branch: {
+                    let word = convention::commit_type(analysis.analysis.kind);
+                    convention::branch(word, facts.issue.number, &brief.title, naming)
+                },
                 default_branch: words::line(&facts.repository.default_branch, 255),
             },
             structure: Structure {

@@ -109,8 +109,10 @@ fn draft(input: &PrInput) -> PullDraft {
     let changed = changes.map(notes_of).unwrap_or_default();
     let validation = changes.map(|changes| &changes.validation);
     let checks = checks(input, &changed, validation);
+    // What was done names the branch, as it does the title.
+    let word = suggested.and_then(convention::word_of).unwrap_or(convention::commit_type(kind));
     PullDraft {
-        branch: convention::branch(kind, issue.number, &title, naming),
+        branch: convention::branch(word, issue.number, &title, naming),
         commit_message: message(&subject, &changed),
         title: subject,
         summary: summary(input, &changed),

@@ -49,10 +49,11 @@ impl Defect {
     }
 
     pub(super) fn describe(&self) -> String {
-        format!(
-            "Repair what is described: {}",
-            crate::stdx::text::truncate_chars(self.title.trim_end_matches('.'), 120)
-        )
+        format!("Repair what is described: {}", self.in_short())
+    }
+
+    pub(super) fn in_short(&self) -> String {
+        crate::stdx::text::truncate_chars(self.title.trim_end_matches('.'), 120).to_string()
     }
 }
 

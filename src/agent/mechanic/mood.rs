@@ -32,6 +32,21 @@ pub(super) static WANTED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?im)\b(please|pls|(can|could) (you|we|someone|somebody|anyone|anybody|it)|let['’]?s|should|must|ha(s|ve) to|needs? to|need)\b[^.!?\n]{0,60}?\b(fix|correct|repair|removed?|replaced?|changed?|use|switch|moved?|turn|convert(ed)?|call|go for|wrap(ped)?|bound|bind|unlock|drop(ped)?|get rid|compared?)\b|(^|[.!?]\s+)(fix|remove|replace|use|repair|correct|drop)\b",
     )
 });
+/// What somebody expects.
+pub(super) static EXPECTED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(should|must|ought to|ha(s|ve) to|needs? to)\b"));
+/// Said of something that is not settled, or not to be.
+pub(super) static DOUBTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(not|never|if|whether|why|when|unless|maybe|perhaps|might|could|would|although|but|said|says|new code|in (the )?future|eventually|then)\b|n['’]t\b",
+    )
+});
+/// Said of a rule: its findings are known, or it is the rule that is at fault.
+pub(super) static WAIVED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(ignored|accepted|waived|suppressed|muted|by policy|exempt\w*|(allow|white)-?listed|baseline\w*|until \d{4}|(may|can|should|must) stay|(is|are) (fine|ok|okay|intended|wanted|harmless)|switch(ed)? (it |this )?off|turn(ed)? (it |this )?off|off by default|disabled?|silence\w*|annoying|misfires?|wrongly|by mistake|misses|crash\w*|does ?n['’]?o?t apply|docs?|documentation|severity)\b",
+    )
+});
 pub(super) static LEFT_OVER: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\b(left ?-?overs?|left (in|behind|there)|forgotten|forgot|by (accident|mistake)|accidentally|obviously|was ?n['’]t meant|typo)\b",

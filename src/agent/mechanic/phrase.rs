@@ -37,6 +37,12 @@ pub(super) fn phrases(sentence: &str, about_spelling: bool, renaming: bool) -> V
             return found;
         }
     }
+    for caught in MOVED.captures_iter(&text) {
+        found.extend(moved(&text, &caught));
+    }
+    if !found.is_empty() {
+        return found;
+    }
     for (pattern, turned) in
         [(&*SHOULD, false), (&*INSTEAD, true), (&*WRONGLY, false), (&*ARROW, false), (&*BARE_SPELLING, false)]
     {
@@ -130,6 +136,20 @@ fn correction(text: &str, caught: &Captures<'_>, turned: bool, about_spelling: b
     }
 }
 
+/// An address that should be another one.
+fn moved(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
+    let (from, to) = (caught.name("from")?, caught.name("to")?);
+    let rest = text.get(to.end()..).unwrap_or_default();
+    if REST.is_match(rest) || THINGS.is_match(caught.name("mid")?.as_str()) {
+        return Some(Phrase::Unclear("what stands beside the two addresses may change the meaning"));
+    }
+    // What is seen is told before the address: "points to", "is still".
+    let said = not_meant(text, from.start(), false).filter(|why| *why != TOLD);
+    let address = |text: &str| text.trim_end_matches(['.', ',', ';', ':', ')', '>', CODE_END]).to_owned();
+    let (from, to) = (address(from.as_str()), address(to.as_str()));
+    Some(said.map_or_else(|| replacement(&from, &to, Wish::Correct), Phrase::Unclear))
+}
+
 /// `a` → `b` in a text that is about renaming.
 fn arrow_rename(text: &str, caught: &Captures<'_>) -> Option<Phrase> {
     let (from, to) = (caught.name("from")?.as_str(), caught.name("to")?.as_str());
@@ -172,6 +192,8 @@ fn replacement(from: &str, to: &str, wish: Wish) -> Phrase {
     }
 }
 
+const TOLD: &str = "it tells of something that was done or tried";
+
 /// Why what is said at `start` is no request, if so. A command has to be led in by words of asking alone.
 fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
     let before = text.get(..start).unwrap_or_default();
@@ -189,7 +211,7 @@ fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
         return Some("it is negated");
     }
     if PAST.is_match(clause) {
-        return Some("it tells of something that was done or tried");
+        return Some(TOLD);
     }
     if command && STATED.is_match(clause) {
         return Some("it tells what somebody does");
@@ -287,6 +309,11 @@ static SHOULD: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
         r"(?i)(?P<from>{TERM})(?P<mid>[^\x02?]{{0,60}}?)\b(?P<how>(?:should|must|needs? to|ought to|has to|have to|is to|can)(?: rather| probably| really| actually| instead)? (?:be|read|say|have been|spell)(?: (?:renamed|changed|replaced|corrected|called|spelled|spelt|written|updated|switched))?(?: to| with| by| into| as)?)\s*:?\s*(?P<to>{TERM})"
     ))
+});
+static MOVED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:points?|goes|leads?|links?|redirects?|refers?) (?:still |currently |wrongly |incorrectly )?(?:to|at) \x02?(?P<from>https?://[^\s\x03]+)(?P<mid>[^\x02?.]{0,40}?)\b(?:should|must|needs? to|has to|ought to)(?: now| rather| instead)? (?:be|read|point to|point at|go to|lead to|link to|refer to)\s*:?\s*\x02?(?P<to>https?://[^\s\x03]+)",
+    )
 });
 static INSTEAD: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
@@ -417,6 +444,10 @@ mod tests {
         check("[docs] `2023` in the footer must be changed to `2024`", Some(("2023", "2024")));
         check("`x.Lock()` in `set` is a typo and should be `x.Unlock()`", Some(("x.Lock()", "x.Unlock()")));
         check("I'd like to rename `Foo` to `Bar`.", Some(("Foo", "Bar")));
+        check(
+            "The link points to http://a.example/x, must be https://b.example/x.",
+            Some(("http://a.example/x", "https://b.example/x")),
+        );
     }
 
     #[test]
@@ -436,6 +467,8 @@ mod tests {
             "The log told me to replace `aa` with `bb`.",
             "Add a command to replace `aa` with `bb`.",
             "`timeout` should be `30`.",
+            "If it points to http://a.example/x, it should be https://b.example/x.",
+            "Does it point to http://a.example/x? It must be https://b.example/x.",
             "`enabled` should be `false`, not `true`.",
             "Change it to something nicer.",
             "Rename the button to Save.",

@@ -20,7 +20,8 @@ pub fn understand(title: &str, body: &str) -> Understanding {
         let before = understood.asks.len() + understood.unclear.len();
         read_replacements(&said, at, held_back.as_deref(), &mut understood);
         read_standard(sentence, &everything, held_back.as_deref(), &mut understood);
-        let silent = understood.asks.len() + understood.unclear.len() == before;
+        let silent =
+            understood.asks.len() + understood.unclear.len() == before && !OF_THE_AUTHOR.is_match(&sentence.text);
         if sentence.task && silent && is_first_of_block(&said, at) {
             read_task(&said, sentence, held_back.as_deref(), &mut understood);
         }
@@ -46,18 +47,29 @@ fn is_first_of_block(said: &Said, at: usize) -> bool {
 
 fn read_patches(said: &Said, held_back: Option<&str>, everything: &str, understood: &mut Understanding) {
     for diff in &said.diffs {
-        let blamed = BLAMED.find(everything).map(|found| found.as_str());
-        match (held_back.or(blamed), Pasted::read(diff)) {
+        match (held_back.or(blamed(said, everything)), Pasted::read(diff)) {
             (Some(word), _) => understood
                 .unclear
                 .push(format!("There is a diff in the issue, but \"{word}\" may mean that it is not to be applied")),
             (None, Err(why)) => understood.unclear.push(format!("The diff in the issue cannot be read: {why}")),
-            (None, Ok(_)) if !OFFERED.is_match(everything) => understood
+            (None, Ok(_)) if !OFFERED.is_match(everything) && !MENDS.is_match(everything) => understood
                 .unclear
                 .push("There is a diff in the issue, but nothing says that it is to be applied".to_owned()),
             (None, Ok(pasted)) => understood.asks.push(Ask::Patch(pasted)),
         }
     }
+}
+
+/// A word by which a diff is no more than evidence. A title says what is wrong with the code, unless it is about the diff;
+/// then somebody has to say in so many words that the diff mends it.
+fn blamed<'t>(said: &Said, everything: &'t str) -> Option<&'t str> {
+    let title: Vec<String> = said.sentences.iter().filter(|s| s.block == 0).map(Sentence::plain).collect();
+    let of_code = !ABOUT_DIFF.is_match(&title.join(" ")) && MENDS.is_match(everything);
+    let title_ends = title.join(" \n ").len();
+    let of_diff = |word: &regex::Match<'_>| {
+        !of_code || word.start() >= title_ends || !word.as_str().eq_ignore_ascii_case("wrong")
+    };
+    BLAMED.find_iter(everything).find(of_diff).map(|word| word.as_str())
 }
 
 fn read_replacements(said: &Said, at: usize, held_back: Option<&str>, understood: &mut Understanding) {
@@ -132,12 +144,15 @@ fn read_task(said: &Said, sentence: &Sentence, held_back: Option<&str>, understo
     let text: Vec<&str> =
         said.sentences.iter().filter(|s| s.block == sentence.block).map(|s| s.text.as_str()).collect();
     let text = text.join(" ");
-    let hindered = held_back.map(str::to_owned).or_else(|| wished(&text));
-    match hindered {
-        Some(word) => {
-            understood.unclear.push(format!("\"{}\" is more than a repair (\"{word}\")", shorten(&sentence.plain())))
+    let quoted = shorten(&sentence.plain());
+    match (held_back, wished(&text)) {
+        (Some(word), _) => understood.unclear.push(format!("\"{quoted}\": the issue also says \"{word}\"")),
+        (None, Some(word)) => {
+            understood
+                .unclear
+                .push(format!("\"{quoted}\": \"{word}\" asks for more than the repair of a known defect"));
         }
-        None => understood.asks.push(Ask::Repair(Defect::new(&text, "", &[], true))),
+        (None, None) => understood.asks.push(Ask::Repair(Defect::new(&text, "", &[], true))),
     }
 }
 
@@ -246,6 +261,10 @@ fn forbidden(asks: &[Ask], said: &Said) -> Option<String> {
         Ask::Patch(_) | Ask::Repair(_) | Ask::Add(_) => Vec::new(),
     });
     let terms: Vec<&str> = terms.collect();
+    let renames = asks.iter().any(|ask| matches!(ask, Ask::Replace(r) if r.kind == Wish::Rename));
+    if let Some(sentence) = said.sentences.iter().find(|s| renames && BOTH_NAMES.is_match(&s.text)) {
+        return Some(format!("a rename alone would not do: \"{}\"", shorten(&sentence.plain())));
+    }
     said.sentences
         .iter()
         .find(|s| FORBIDS.is_match(&s.text) && terms.iter().any(|term| s.text.contains(term)))
@@ -300,6 +319,8 @@ static POLITE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(please|pls|(can|could|would|will) (you|we|someone|somebody|anyone|anybody)|should be (fixed|changed|corrected|removed|replaced|repaired)|(needs?|has|have|ought) to (be (fixed|changed|corrected|removed|replaced|repaired)|go for|use|switch)|let['’]?s|we (should|must|need to|have to)|(fix|correct|remove|repair|clean up|get rid of|drop|switch|use) |(to|easy) fix\b)",
     )
 });
+/// A box that the author ticks or does not: it is about them, not about the code.
+static OF_THE_AUTHOR: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^\W*(i|i['’](m|d|ve|ll)|yes|no|we)\b"));
 static SPELLING: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)\b(typos?|spell\w*|misspel\w*|mis-spel\w*|grammar|orthograph\w*|it (says|reads)|wording)\b")
 });
@@ -310,6 +331,12 @@ static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(except|apart from|but not|other than|unless|excluding|leave|(some|most|a few) (of the )?(places|files|occurrences)|where (it makes sense|appropriate|possible|needed)|if (possible|appropriate|needed))\b",
     )
 });
+/// The old name is to go on beside the new one.
+static BOTH_NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(alias\w*|deprecate|deprecation|backwards?[ -]compat\w*|shim|re-?export\w*|(keep|leave|retain|still (accept|support|allow))\w* [^.]{0,20}\b(old|former|previous)|(old|former|previous) (name|one)s? (should|must|has|have|needs?|can|may))\b",
+    )
+});
 static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\b(do not|don['’]?t|dont|never|must not|mustn['’]?t|should not|shouldn['’]?t|must stay|has to stay|should stay|keep)\b",
@@ -317,11 +344,17 @@ static FORBIDS: LazyLock<Regex> = LazyLock::new(|| {
 });
 static BLAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(introduced (by|in|with)|broke(n by)?|caused by|cause of|regression|since (this|that) (commit|change|patch)|bisect\w*|culprit|(does|did) ?n['’]?o?t (work|help|fix|apply)|not (work|enough|complete)|tried (this|that|the following|it)|wrong|incomplete|untested|work in progress|wip|draft|rough|sketch|hack|example|something like|along the lines|idea)\b",
+        r"(?i)\b(introduced (by|in|with)|broke(n by)?|caused by|cause of|regression|since (this|that) (commit|change|patch)|bisect\w*|culprit|(does|did) ?n['’]?o?t (work|help|fix|apply)|not (work|enough|complete)|tried (this|that|the following|it)|wrong|incomplete|(un|not (yet )?)tested|work in progress|wip|rfc|patch (v\d+ )?\d+/\d+|draft|rough|sketch|hack\w*|naive|example|illustrat\w+|demonstrat\w+|proof of concept|poc|(does|do|did|will) ?(not|n['’]t) (even )?(compile|build|pass)|fails|(diff|difference|changes?) (between|since|from)|was (changed|merged|done)|workaround|breaks?|drops?|another (reason|cause)|goes red|turns? red|something like|along the lines|idea)\b",
+    )
+});
+static ABOUT_DIFF: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\b(patch\w*|diffs?|commit|fix\w*|pr|change)\b"));
+static MENDS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\bappl(y|ying) (this|it|that|the (following )?(patch|diff|change))\b|\b(this|the following|following|attached|(my|the) (patch|diff|change)( below)?) ((one-?liner|patch|diff|change|small change) )?(fix(es|ed)|solve[sd]|repairs?|mends?|corrects?)\b",
     )
 });
 static OFFERED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(patch|fix(es|ed)?|appl(y|ied)|diff|solv(es|ed)|works? (for|fine)|suggest\w*|propos\w*|take it over|following change|attached|below)\b",
+        r"(?i)\b(patch|fix(es|ed)?|appl(y|ied)|solv(es|ed)|works? (for|fine)|suggest\w*|propos\w*|take it over|following change|attached|below)\b",
     )
 });

@@ -239,7 +239,10 @@ struct Sites<'f> {
 impl<'f> Sites<'f> {
     fn find(file: &'f File, wish: &Replacement) -> Self {
         let code = file.language.is_some();
-        let places = places(&file.text, &wish.from, !code && wish.kind == Wish::Rename);
+        let mut places = places(&file.text, &wish.from, !code && wish.kind == Wish::Rename);
+        if wish.kind == Wish::Correct && wish.from.contains("://") {
+            places.retain(|at| ends_an_address(file.text.get(at + wish.from.len()..).unwrap_or_default()));
+        }
         let worth = !places.is_empty() || file.text.contains(&wish.to);
         let names = if code && worth { Names::read(&file.path, &file.text) } else { None };
         let in_code: Vec<usize> = names
@@ -276,6 +279,17 @@ pub(super) fn places(text: &str, from: &str, hyphens: bool) -> Vec<usize> {
         }
     }
     found
+}
+
+/// Whether an address is over where this begins, so that it was no part of a longer one.
+fn ends_an_address(rest: &str) -> bool {
+    let mut chars = rest.chars();
+    let stop =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ')' | '>' | ']' | '<' | ',' | ';' | '!' | '|');
+    match chars.next() {
+        Some('.' | ':') => chars.next().is_none_or(stop),
+        next => next.is_none_or(stop),
+    }
 }
 
 fn replaced(text: &str, places: &[usize], len: usize, to: &str) -> String {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use super::mood::{BACK, BLAME, CAUSE, LEFT_OVER, PRAISE, TESTS, WANTED};
+use super::mood::{BACK, BLAME, CAUSE, DOUBTED, EXPECTED, LEFT_OVER, PRAISE, TESTS, WAIVED, WANTED};
 use super::replace::places;
 use super::work::{File, Said, Step};
 use super::{Defect, Scope};
@@ -39,13 +39,13 @@ const WORDS: usize = 4;
 /// # Errors
 /// Why none was taken.
 pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language>) -> Result<Match, String> {
-    let unknown = || "no rule that has a fix is described clearly enough".to_owned();
+    let unknown = || "it describes no defect that I know how to repair, or not clearly enough".to_owned();
     let text = format!("{}\n{}", defect.title, defect.body);
     if let Some(named) = named(engine, &text) {
         return named;
     }
     let (rule, score, proof) = best(engine, defect, present).ok_or_else(unknown)?;
-    if !wants_it(defect, &text, score, proof) {
+    if !wants_it(rule, defect, &text, score, proof) {
         return Err(format!("the issue seems to describe `{}`, but not to ask for its repair", rule.id));
     }
     // A rule that passes over tests says nothing about them.
@@ -71,13 +71,20 @@ pub(super) fn find(engine: &Engine, defect: &Defect, present: &BTreeSet<Language
 pub(super) fn is_tied_to_code(engine: &Engine, found: &Match, defect: &Defect, files: &[File]) -> Result<(), String> {
     let shown: Vec<&str> = defect.shown.iter().map(|(_, code)| code.as_str()).collect();
     let said = long_names(&format!("{} {} {}", defect.title, defect.body, shown.join(" ")));
+    // A file that is named, and inline the very signs that stand there, are as good as a name.
+    let places = &defect.seen_in.paths;
+    let signs = |file: &File, there: &str| {
+        places.iter().any(|path| !path.ends_with('/'))
+            && defect.seen_in.covers(&file.path)
+            && defect.inline.iter().any(|code| code.chars().count() > 1 && there.contains(code.as_str()))
+    };
     let named = |file: &File| {
         let lines: Vec<&str> = file.text.lines().collect();
         let findings = engine.scan(&file.path, &file.text).findings;
         findings.iter().filter(|finding| finding.rule == found.rule).any(|finding| {
             let (first, last) = (finding.span.start_line.max(1) as usize - 1, finding.span.end_line as usize);
             let there = lines.get(first..last.min(lines.len())).unwrap_or_default().join(" ");
-            !long_names(&there).is_disjoint(&said)
+            !long_names(&there).is_disjoint(&said) || signs(file, &there)
         })
     };
     let mut code = files.iter().filter(|file| file.language.is_some() && defect.scope.covers(&file.path));
@@ -146,31 +153,49 @@ pub(super) fn speaks(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[Fil
 }
 
 /// Whether somebody wants it repaired: asks for it, calls it a leftover, or has found the cause.
-fn wants_it(defect: &Defect, text: &str, score: f64, proof: bool) -> bool {
+fn wants_it(rule: &Rule, defect: &Defect, text: &str, score: f64, proof: bool) -> bool {
     let denied =
         |found: &str| found.split_whitespace().any(|w| matches!(w, "not" | "never" | "no") || w.ends_with("n't"));
     let task = defect.body.is_empty() && defect.asked;
     task || WANTED.find_iter(text).any(|found| !denied(&found.as_str().to_lowercase()))
         || LEFT_OVER.is_match(text)
         || CAUSE.is_match(text) && (proof || score >= SURE)
+        || expects(rule, text)
+}
+
+/// A sentence that says that what the fix brings has to be there.
+fn expects(rule: &Rule, text: &str) -> bool {
+    let (_, brought) = names_around(rule);
+    sentences(text).into_iter().any(|sentence| {
+        let settled = !sentence.trim_end().ends_with('?') && !DOUBTED.is_match(sentence);
+        settled && EXPECTED.is_match(sentence) && !small_names(sentence).is_disjoint(&brought)
+    })
+}
+
+/// The names in what a rule finds, and those that only its fix brings.
+fn names_around(rule: &Rule) -> (BTreeSet<String>, BTreeSet<String>) {
+    let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| small_names(&snippet.code)).collect();
+    let fixed: BTreeSet<String> =
+        rule.flag.iter().filter_map(|snippet| snippet.fixed.as_deref()).flat_map(small_names).collect();
+    let brought = fixed.difference(&found).cloned().collect();
+    (found, brought)
+}
+
+fn small_names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
 }
 
 /// A sentence that speaks well of what the rule finds, or ill of what its fix brings.
 fn approval<'t>(rule: &Rule, text: &'t str) -> Option<&'t str> {
-    let names = |code: &str| -> BTreeSet<String> {
-        let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words.filter(|word| word.len() > 2).map(str::to_lowercase).collect()
-    };
-    let found: BTreeSet<String> = rule.flag.iter().flat_map(|snippet| names(&snippet.code)).collect();
-    let fixed: BTreeSet<String> = rule.flag.iter().filter_map(|s| s.fixed.as_deref()).flat_map(names).collect();
-    let brought: BTreeSet<&String> = fixed.difference(&found).collect();
+    let (found, brought) = names_around(rule);
     sentences(text).into_iter().find(|sentence| {
-        let said = names(sentence);
+        let said = small_names(sentence);
         let about_code =
             said.iter().any(|word| found.contains(word)) || sentence.contains("==") || sentence.contains('`');
         let about_fix = said.iter().any(|word| brought.contains(word));
         let back = BACK.captures_iter(sentence).filter_map(|caught| caught.name("what")).any(|what| {
-            let what = names(what.as_str());
+            let what = small_names(what.as_str());
             what.iter().all(|word| found.contains(word)) && !what.is_empty()
         });
         (about_code || about_fix) && praises(sentence) || about_fix && BLAME.is_match(sentence) || back
@@ -246,24 +271,40 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File
 
 /// What a fix did to a file: the names that went and came, if that can be said in words; else the rule's message.
 fn described(old: &str, new: &str, rule: &RuleId, fixes: usize, findings: &[Finding]) -> String {
-    match swapped(old, new) {
-        Some((from, to)) => {
-            format!("{} of `{from}` {} now `{to}`", count(fixes, "use"), if fixes == 1 { "is" } else { "are" })
+    /// More names make no sentence.
+    const NAMES: usize = 3;
+    let uses = |n: usize, (from, to): &(String, String)| {
+        format!("{} of `{from}` {} now `{to}`", count(n, "use"), if n == 1 { "is" } else { "are" })
+    };
+    let pairs = swaps(old, new).unwrap_or_default();
+    let mut each: Vec<(&(String, String), usize)> = Vec::new();
+    for pair in &pairs {
+        match each.iter_mut().find(|(known, _)| *known == pair) {
+            Some((_, n)) => *n += 1,
+            None => each.push((pair, 1)),
         }
-        None => {
+    }
+    match each.as_slice() {
+        [(pair, _)] => uses(fixes, pair),
+        // One line may hold two fixes; then the lines do not tell how often.
+        several if (2..=NAMES).contains(&several.len()) && pairs.len() == fixes => {
+            several.iter().map(|(pair, n)| uses(*n, pair)).collect::<Vec<_>>().join(", and ")
+        }
+        _ => {
             let message = findings.first().map(|f| f.message.trim_end_matches('.').to_owned()).unwrap_or_default();
-            format!("{} repaired (`{rule}`: {message})", count(fixes, "place"))
+            let places = count(fixes, "place");
+            format!("{places} {} repaired: {} (`{rule}`)", if fixes == 1 { "is" } else { "are" }, lower_first(&message))
         }
     }
 }
 
-/// The one name that became another in every changed line.
-fn swapped(old: &str, new: &str) -> Option<(String, String)> {
+/// The name that became another, for every changed line; none if it is more than a name somewhere.
+fn swaps(old: &str, new: &str) -> Option<Vec<(String, String)>> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     if old.len() != new.len() {
         return None;
     }
-    let mut pair: Option<(String, String)> = None;
+    let mut pairs: Vec<(String, String)> = Vec::new();
     for (a, b) in old.iter().zip(&new).filter(|(a, b)| a != b) {
         let start = a
             .char_indices()
@@ -295,13 +336,9 @@ fn swapped(old: &str, new: &str) -> Option<(String, String)> {
             let word = text.get(from..end)?;
             (!word.is_empty() && word.chars().all(named)).then(|| word.to_owned())
         };
-        let next = (word(a, a.len() - tail)?, word(b, b.len() - tail)?);
-        if pair.as_ref().is_some_and(|pair| *pair != next) {
-            return None;
-        }
-        pair = Some(next);
+        pairs.push((word(a, a.len() - tail)?, word(b, b.len() - tail)?));
     }
-    pair
+    Some(pairs)
 }
 
 fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
@@ -309,6 +346,7 @@ fn said(engine: &Engine, rule: &RuleId, step: &Step) -> Said {
     let swap = pairs
         .iter()
         .next()
+        .filter(|text| text.matches(" now `").count() == 1)
         .and_then(|text| text.split_once(" now `"))
         .map(|(from, to)| (from, to.trim_end_matches('`')));
     let same = swap.filter(|(_, to)| pairs.iter().all(|text| text.ends_with(&format!("now `{to}`"))));
@@ -343,6 +381,9 @@ fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
         engine.rules().iter().filter(|rule| rule.id.0.contains('-') && words.contains(rule.id.0.as_str())).collect();
     match named.as_slice() {
         [] => None,
+        [rule] if sentences(text).iter().any(|sentence| sentence.contains(&rule.id.0) && WAIVED.is_match(sentence)) => {
+            Some(Err(format!("the issue speaks of `{}`, but may want its findings to stay", rule.id)))
+        }
         [rule] if rule.has_fix => Some(Ok(Match { rule: rule.id.clone(), shown: true })),
         [rule] => Some(Err(format!("`{}` has no fix that can be made mechanically", rule.id))),
         _ => Some(Err("several rules are named".to_owned())),
@@ -535,7 +576,7 @@ mod tests {
     #[test]
     fn what_a_fix_did_is_said_in_names_where_it_can_be() {
         let check = |old, new, want: Option<(&str, &str)>| {
-            let got = swapped(old, new);
+            let got = swaps(old, new).and_then(|pairs| pairs.first().cloned());
             assert_eq!(got.as_ref().map(|(a, b)| (a.as_str(), b.as_str())), want);
         };
         check("x = yaml.load(a)\n", "x = yaml.safe_load(a)\n", Some(("yaml.load", "yaml.safe_load")));

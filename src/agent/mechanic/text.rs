@@ -47,7 +47,7 @@ impl Said {
         let mut said = Self::default();
         let title = clean(title).replace('\n', " ");
         said.push(&inline_code(title.trim()), 0, false);
-        let (body, diffs) = without_raw_diffs(&clean(body));
+        let (body, diffs) = without_raw_diffs(&without_mail(&clean(body)));
         said.diffs = diffs;
         Reader::new(&mut said).read(&body);
         said
@@ -76,6 +76,8 @@ struct Reader<'a> {
     /// Depth of quotes, folded details, struck-out text and the like.
     hidden: usize,
     details: usize,
+    /// What is folded is called a patch, so it is handed in and not only shown.
+    folded_patch: bool,
     heading: Option<String>,
     /// Below a heading such as "Logs".
     in_log: bool,
@@ -94,6 +96,7 @@ impl<'a> Reader<'a> {
             text: String::new(),
             hidden: 0,
             details: 0,
+            folded_patch: false,
             heading: None,
             in_log: false,
             items: Vec::new(),
@@ -191,11 +194,13 @@ impl<'a> Reader<'a> {
             TagEnd::Heading(_) => self.end_heading(),
             TagEnd::Strong if self.bold == Some(0) => self.bold = Some(self.text.len()),
             TagEnd::CodeBlock => {
-                if let Some(fence) = self.fence.take().filter(|_| self.hidden == 0 && self.details == 0) {
+                let folded = self.details > 0;
+                let handed_in = self.details == 1 && self.folded_patch;
+                if let Some(fence) = self.fence.take().filter(|_| self.hidden == 0 && (!folded || handed_in)) {
                     let may_be_diff = matches!(fence.language.as_str(), "" | "diff" | "patch" | "udiff");
                     if may_be_diff && !self.in_log && has_diff(&fence.code) {
                         self.said.diffs.push(fence.code);
-                    } else {
+                    } else if !folded {
                         self.said.shown.push(fence);
                     }
                 }
@@ -232,7 +237,16 @@ impl<'a> Reader<'a> {
     }
 
     fn html(&mut self, html: &str) {
+        #[expect(clippy::expect_used, reason = "a literal pattern; every test of this room compiles it")]
+        static PATCH: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"(?i)<summary>\s*(<\w+>)?\s*((the|a|my|proposed|suggested) )*(patch|fix|diff)[.:]?\s*(</\w+>)?\s*</summary>")
+                .expect("valid")
+        });
         let lower = html.to_ascii_lowercase();
+        if lower.contains("<details") {
+            self.folded_patch = false;
+        }
+        self.folded_patch |= PATCH.is_match(html);
         if lower.contains("<details") || lower.contains("</details") {
             self.flush();
         }
@@ -275,6 +289,23 @@ fn has_diff(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().collect();
     lines.windows(2).any(|two| two[0].starts_with("--- ") && two[1].starts_with("+++ "))
         || lines.iter().any(|line| line.starts_with("diff --git "))
+}
+
+/// Who sent a patch by mail, when, and who signed it off says nothing about it.
+fn without_mail(body: &str) -> String {
+    #[expect(clippy::expect_used, reason = "literal patterns; every test of this room compiles them")]
+    static ENVELOPE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?m)^From [0-9a-f]{7,64} Mon Sep 17 00:00:00 2001$").expect("valid"));
+    #[expect(clippy::expect_used, reason = "literal patterns; every test of this room compiles them")]
+    static HEADER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)^(From [0-9a-f]{7,64} |(From|To|Cc|Date|Message-Id|In-Reply-To|[A-Z][a-z]+(-[a-z]+)*-by): )")
+            .expect("valid")
+    });
+    if !ENVELOPE.is_match(body) {
+        return body.to_owned();
+    }
+    let kept: Vec<&str> = body.lines().map(|line| if HEADER.is_match(line) { "" } else { line }).collect();
+    kept.join("\n")
 }
 
 /// A diff that was pasted without a fence would be taken apart by Markdown, so it is cut out before.
@@ -382,6 +413,18 @@ mod tests {
         assert_eq!(said("keep ~~do it~~ this"), ["keep this"]);
         assert_eq!(said("- [x] do a\n- [ ] do b\n- c"), ["do b", "c"]);
         assert_eq!(said("| a | b |\n|---|---|\n| do | it |\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_folded_patch_is_handed_in_and_other_folded_diffs_are_shown() {
+        let folded = |summary: &str| {
+            let body = format!(
+                "<details>\n<summary>{summary}</summary>\n\n```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\n\n</details>"
+            );
+            Said::read("t", &body).diffs.len()
+        };
+        assert_eq!((folded("Patch"), folded("<b>suggested fix</b>")), (1, 1));
+        assert_eq!((folded("diff between 1.3 and 1.4"), folded("what I tried"), folded("not a patch")), (0, 0, 0));
     }
 
     #[test]

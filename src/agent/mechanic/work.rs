@@ -177,7 +177,11 @@ fn all(
             return Err(Error::Cancelled);
         }
         match step(engine, &files, &paths, facts, disabled, &present, ask) {
-            Err(why) => work.left.push(format!("{}: {why}", ask.describe())),
+            Err(why) => work.left.push(match ask {
+                // What was to be done about it is just what is not known.
+                Ask::Repair(defect) => format!("\"{}\": {why}", defect.in_short()),
+                Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_) => format!("{}: {why}", ask.describe()),
+            }),
             Ok(step) => {
                 work.done.push(ask.describe());
                 work.left.extend(step.left.iter().cloned());
