@@ -142,30 +142,31 @@ pub(super) fn lookup(repository: &Repository, root: Oid, path: &str, limits: &Li
 /// Every path of the tree, folders too. Stops with an error where a cap is met, since half a list answers "is it there?" wrongly.
 pub(super) fn paths(repository: &Repository, root: Oid, limits: &Limits) -> Result<HashSet<String>, Error> {
     let mut found = HashSet::new();
-    let mut left = limits.entries;
-    let mut todo = vec![(String::new(), root, 0)];
-    while let Some((prefix, oid, depth)) = todo.pop() {
-        if depth >= limits.depth {
-            return Err(too_deep(limits));
-        }
-        for (name, entry) in entries(repository, oid, limits)? {
-            left = left.checked_sub(1).ok_or_else(|| too_many(limits))?;
-            if refuse_name(&name).is_some() {
-                continue;
-            }
-            let path = format!("{prefix}{}", String::from_utf8_lossy(&name));
-            if entry.is_tree() {
-                todo.push((format!("{path}/"), entry.oid, depth + 1));
-            }
-            found.insert(path);
-        }
-    }
+    walk(repository, root, limits, |path, _| {
+        found.insert(path);
+    })?;
     Ok(found)
 }
 
 /// Every regular file that can be named, in order of path.
 pub(super) fn files(repository: &Repository, root: Oid, limits: &Limits) -> Result<Vec<(String, Entry)>, Error> {
     let mut found = Vec::new();
+    walk(repository, root, limits, |path, entry| {
+        if entry.is_file() {
+            found.push((path, entry));
+        }
+    })?;
+    found.sort_by(|one, two| one.0.cmp(&two.0));
+    Ok(found)
+}
+
+/// Every entry that can be named, folders before what is in them.
+fn walk(
+    repository: &Repository,
+    root: Oid,
+    limits: &Limits,
+    mut visit: impl FnMut(String, Entry),
+) -> Result<(), Error> {
     let mut left = limits.entries;
     let mut todo = vec![(String::new(), root, 0)];
     while let Some((prefix, oid, depth)) = todo.pop() {
@@ -180,13 +181,11 @@ pub(super) fn files(repository: &Repository, root: Oid, limits: &Limits) -> Resu
             let path = format!("{prefix}{}", String::from_utf8_lossy(&name));
             if entry.is_tree() {
                 todo.push((format!("{path}/"), entry.oid, depth + 1));
-            } else if entry.is_file() {
-                found.push((path, entry));
             }
+            visit(path, entry);
         }
     }
-    found.sort_by(|one, two| one.0.cmp(&two.0));
-    Ok(found)
+    Ok(())
 }
 
 /// Compares two trees; `within` limits it to a folder. Equal ids are equal trees, so only what differs is walked.
