@@ -95,16 +95,12 @@ impl Mirrors {
         }
         let (slot, turn) = self.turn(remote.repository, &cancel).await?;
         let pull = Pull {
-            place: self.place(remote.repository),
-            session,
-            limits: self.limits.clone(),
+            fetch: self.fetch(remote.repository, session, slot),
             wanted: git::oid(head)?,
             head: head.clone(),
             number,
             base_ref: base_ref.to_owned(),
             branch,
-            quiet: slot.is_quiet(),
-            in_use: slot.in_use,
         };
         blocking(move || {
             // A dropped future must not let the next one in while libgit2 still writes here.
@@ -124,6 +120,11 @@ impl Mirrors {
             place.wipe()
         })
         .await
+    }
+
+    pub(super) fn fetch(&self, repository: RepositoryId, session: Arc<Session>, slot: Slot) -> Fetch {
+        let quiet = slot.is_quiet();
+        Fetch { place: self.place(repository), session, limits: self.limits.clone(), quiet, in_use: slot.in_use }
     }
 
     pub(super) fn session(&self, remote: &Remote, cancel: &CancellationToken) -> Result<Arc<Session>, Error> {
@@ -270,18 +271,51 @@ fn loose(mirror: &Path) -> usize {
     folders.map(|folder| fs::read_dir(folder.path()).map_or(0, Iterator::count)).sum()
 }
 
+/// A fetch into a mirror, whatever it brings: on a blocking thread, with the mirror's turn held.
+pub(super) struct Fetch {
+    pub(super) place: Place,
+    pub(super) session: Arc<Session>,
+    pub(super) limits: Limits,
+    /// Nobody reads from the mirror now.
+    pub(super) quiet: bool,
+    pub(super) in_use: Arc<()>,
+}
+
+impl Fetch {
+    /// Runs `bring` on the mirror: a new one if there is none, or it has grown too much, or turns out to be damaged.
+    pub(super) fn run_in_mirror<T>(&self, bring: impl Fn(&Path) -> Result<T, Error>) -> Result<(Store, T), Error> {
+        let lock = self.place.lock(|| self.session.may_go_on(0));
+        let _lock = lock.map_err(|error| self.session.failure().unwrap_or(error))?;
+        let kept = self.place.kept().filter(|mirror| !(self.quiet && is_overgrown(mirror, &self.limits)));
+        let was_kept = kept.is_some();
+        let mut mirror = kept.map_or_else(|| self.place.fresh(), Ok)?;
+        let brought = match bring(&mirror) {
+            Err(error) if was_kept && error.blames_the_disk() => {
+                tracing::warn!(mirror = %mirror.display(), error = %error, "the mirror is damaged: fetching it anew");
+                mirror = self.place.fresh()?;
+                bring(&mirror)?
+            }
+            other => other?,
+        };
+        let store = Store {
+            git_dir: mirror,
+            borrowed: Vec::new(),
+            _scratch: None,
+            unread: HashMap::new(),
+            mirror: Some((self.place.damaged.clone(), Arc::clone(&self.in_use))),
+        };
+        Ok((store, brought))
+    }
+}
+
 /// One `pull` at work, on a blocking thread.
 struct Pull {
-    place: Place,
-    session: Arc<Session>,
-    limits: Limits,
+    fetch: Fetch,
     wanted: Oid,
     head: Sha,
     number: PullNumber,
     base_ref: String,
     branch: String,
-    quiet: bool,
-    in_use: Arc<()>,
 }
 
 /// What the server's list of refs says of our two.
@@ -293,33 +327,13 @@ struct Tips {
 
 impl Pull {
     fn run(self) -> Result<Change, Error> {
-        let lock = self.place.lock(|| self.session.may_go_on(0));
-        let _lock = lock.map_err(|error| self.session.failure().unwrap_or(error))?;
-        let quiet = self.quiet;
-        let kept = self.place.kept().filter(|mirror| !(quiet && is_overgrown(mirror, &self.limits)));
-        let was_kept = kept.is_some();
-        let mut mirror = kept.map_or_else(|| self.place.fresh(), Ok)?;
-        let (base, head) = match self.bring(&mirror) {
-            Err(error) if was_kept && error.blames_the_disk() => {
-                tracing::warn!(mirror = %mirror.display(), error = %error, "the mirror is damaged: fetching it anew");
-                mirror = self.place.fresh()?;
-                self.bring(&mirror)?
-            }
-            other => other?,
-        };
-        let store = Store {
-            git_dir: mirror,
-            borrowed: Vec::new(),
-            _scratch: None,
-            unread: HashMap::new(),
-            mirror: Some((self.place.damaged.clone(), self.in_use)),
-        };
-        Change::new(store, base, head, false, String::new(), self.limits)
+        let (store, (base, head)) = self.fetch.run_in_mirror(|mirror| self.bring(mirror))?;
+        Change::new(store, base, head, false, String::new(), self.fetch.limits)
     }
 
     /// Fetches until a merge base is there. Gives commit and tree of both sides.
     fn bring(&self, mirror: &Path) -> Result<(Point, Point), Error> {
-        let mut depth = self.limits.first_depth;
+        let mut depth = self.fetch.limits.first_depth;
         loop {
             // Opened anew each time: a fetch changes where history ends, and libgit2 remembers.
             let tips = self.fetch(mirror, depth)?;
@@ -339,12 +353,12 @@ impl Pull {
     /// One conversation with the server: its refs, then what is missing here.
     fn fetch(&self, mirror: &Path, depth: i32) -> Result<Tips, Error> {
         let repository = git::open_own(mirror)?;
-        let _entered = self.session.enter();
+        let _entered = self.fetch.session.enter();
         let mut remote = repository.remote_anonymous(ADDRESS).doing("preparing the fetch")?;
         let tips = {
             let connection = remote
                 .connect_auth(Direction::Fetch, None, None)
-                .map_err(|error| self.session.explain("asking for the branches", error))?;
+                .map_err(|error| self.fetch.session.explain("asking for the branches", error))?;
             let tips = self.tips(connection.list().doing("reading the branches")?)?;
             if self.complete(&repository, &tips)? {
                 return Ok(tips);
@@ -362,12 +376,12 @@ impl Pull {
         let whole = kept && !repository.is_shallow();
         let mut options = FetchOptions::new();
         let mut callbacks = RemoteCallbacks::new();
-        callbacks.transfer_progress(|progress| self.session.may_go_on(progress.total_objects()));
+        callbacks.transfer_progress(|progress| self.fetch.session.may_go_on(progress.total_objects()));
         options.remote_callbacks(callbacks).download_tags(AutotagOption::None).update_fetchhead(false);
         options.depth(if whole { 0 } else { depth });
         remote.download(&wanted, Some(&mut options)).map_err(|error| {
             let invalid = error.class() == ErrorClass::Invalid;
-            match self.session.explain("fetching", error) {
+            match self.fetch.session.explain("fetching", error) {
                 Error::Protocol { .. } if by_id => self.moved(&tips),
                 Error::Git { .. } if by_id && invalid => self.moved(&tips),
                 other => other,
