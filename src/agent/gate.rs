@@ -126,18 +126,28 @@ pub(super) fn protection(path: &str, protected: &GlobSet) -> Option<&'static str
     (protected.is_match(path) || protected.is_match(&folded)).then_some("this repository's configuration protects it")
 }
 
-/// Patterns of paths, without regard to case. One may begin with `/` or `./`, and one that names a folder holds all below.
+/// Patterns of paths as people write them, without regard to case: one may begin with `/` or `./`, and one that names a
+/// folder holds all below.
 ///
 /// # Errors
 /// When one is no glob.
 pub(super) fn globs(patterns: &[String]) -> Result<GlobSet, Error> {
-    let mut set = GlobSetBuilder::new();
+    let mut all = Vec::new();
     for pattern in patterns {
         let pattern = pattern.trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
-        for pattern in [pattern.to_owned(), format!("{pattern}/**")] {
-            let glob = GlobBuilder::new(&pattern).case_insensitive(true).build();
-            set.add(glob.map_err(|error| Error::Setting(error.to_string()))?);
+        all.push(pattern.to_owned());
+        if !pattern.ends_with("**") {
+            all.push(format!("{pattern}/**"));
         }
+    }
+    set(all.iter().map(String::as_str))
+}
+
+fn set<'a>(patterns: impl Iterator<Item = &'a str>) -> Result<GlobSet, Error> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).case_insensitive(true).build();
+        set.add(glob.map_err(|error| Error::Setting(error.to_string()))?);
     }
     set.build().map_err(|error| Error::Setting(error.to_string()))
 }
@@ -438,8 +448,7 @@ static ALWAYS: LazyLock<GlobSet> = LazyLock::new(|| {
         "**/.idea/**",
         "**/{.npmrc,.yarnrc,.yarnrc.yml,.pypirc,.envrc,.netrc}",
     ];
-    let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-    globs(&patterns).expect("the globs are valid")
+    set(patterns.into_iter()).expect("the globs are valid")
 });
 
 #[cfg(test)]
