@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::github::{Pull, Repo};
 use crate::queue::Leased;
 use crate::stdx::text::{iso8601, truncate_chars};
-use crate::store::{JobRow, JobState, RunRow, RunState};
+use crate::store::{Enqueued, JobRow, JobState, RunRow, RunState};
 
 use super::{App, Error};
 
@@ -43,14 +43,45 @@ impl App {
             let reply = Reply::Unknown { word: unknown.word.clone(), nearest: unknown.nearest };
             self.answer(&repo, target, &unknown.word, reply).await?;
         }
-        for verb in &target.verbs {
+        // Another attempt goes on where the last one stopped: what was obeyed may be over by now, and is not begun again.
+        let progress = format!("command/{}", leased.id);
+        let obeyed = self.store.get_cursor(&progress).await?.and_then(|count| count.parse().ok()).unwrap_or(0);
+        for (nth, verb) in (1..).zip(&target.verbs).skip(obeyed) {
             let Obeyed { reply, job } = self.obey(*verb, target, pull.as_ref(), &repo).await?;
             self.answer(&repo, target, verb.name(), reply).await?;
             if let Some(job) = job {
-                self.store.enqueue(&job, self.now_because(leased.cause.as_ref())).await?;
+                let enqueued = self.store.enqueue(&job, self.now_because(leased.cause.as_ref())).await?;
+                if let Some(reply) = self.joined(*verb, target, enqueued).await? {
+                    self.answer(&repo, target, verb.name(), reply).await?;
+                }
+            }
+            if nth < target.verbs.len() {
+                self.store.set_cursor(&progress, &nth.to_string()).await?;
             }
         }
         Ok(())
+    }
+
+    /// What to say when somebody else's job does the same work already: its outcome will stand elsewhere.
+    async fn joined(&self, verb: Verb, target: &CommandTarget, enqueued: Enqueued) -> Result<Option<Reply>, Error> {
+        let Enqueued::Existing(id) = enqueued else { return Ok(None) };
+        let answered_at = match self.store.job(id).await?.and_then(|row| row.job) {
+            Some(Job::Fix(other)) => Some(other.comment),
+            Some(Job::Contribute(other)) => other.comment,
+            Some(Job::Review(_) | Job::Delivery { .. } | Job::Command(_)) | None => return Ok(None),
+        };
+        if answered_at == Some(target.comment) {
+            return Ok(None);
+        }
+        let why = match answered_at {
+            Some(_) => {
+                "the same is under way already; its outcome will stand in the answer to the command that came first"
+            }
+            None => {
+                "the work that the label asked for is under way already; its outcome will stand in this conversation"
+            }
+        };
+        Ok(Some(Reply::NotHere { verb, why: why.to_owned() }))
     }
 
     async fn answer(&self, repo: &Repo, target: &CommandTarget, topic: &str, reply: Reply) -> Result<(), Error> {
@@ -75,29 +106,21 @@ impl App {
                 }
                 only(Reply::Cancelled { jobs })
             }
-            (Verb::Retry, _) => self.retry(target, pull).await?,
+            (Verb::Retry, _) => self.retry(target, pull, repo).await?,
             (Verb::Review, None) => not_here(verb, "only pull requests are reviewed"),
             (Verb::Review | Verb::Fix, Some(pull)) if !pull.is_open() => not_here(verb, "the pull request is closed"),
             (Verb::Review, Some(pull)) => review(target, pull),
-            (Verb::Fix, _) if !self.configuration(repo, None).await?.config.contribute => {
-                not_here(verb, "this repository's configuration says `contribute: false`")
-            }
-            (Verb::Fix, Some(pull)) => fix(target, pull, repo),
             (Verb::Fix, None) if !target.issue.open => not_here(verb, "the issue is closed"),
-            (Verb::Fix, None) => Obeyed {
-                reply: Reply::Working { what: "the change that this issue asks for".into() },
-                job: Some(Job::Contribute(Box::new(ContributeTarget {
-                    place: target.place.clone(),
-                    issue: target.issue.clone(),
-                    by: target.by.clone(),
-                    comment: Some(target.comment),
-                }))),
+            (Verb::Fix, _) => match (self.configuration(repo, None).await?.for_changes(), pull) {
+                (Err(why), _) => not_here(verb, &why),
+                (Ok(_), Some(pull)) => fix(target, pull, repo),
+                (Ok(_), None) => contribute(target),
             },
         })
     }
 
     /// What failed last is tried again; what was cancelled, or came to nothing, is begun anew.
-    async fn retry(&self, target: &CommandTarget, pull: Option<&Pull>) -> Result<Obeyed, Error> {
+    async fn retry(&self, target: &CommandTarget, pull: Option<&Pull>, repo: &Repo) -> Result<Obeyed, Error> {
         let mut last: Option<JobRow> = None;
         for group in groups(target) {
             let found = self.store.group_jobs(&group, 1).await?.into_iter().next();
@@ -108,13 +131,23 @@ impl App {
         };
         match state {
             JobState::Available | JobState::Scheduled | JobState::Running | JobState::Retryable => {
-                Ok(only(Reply::Working { what: format!("the {kind} is under way already") }))
+                Ok(not_here(Verb::Retry, &format!("the {kind} is under way already")))
             }
             JobState::Completed if kind != "contribute" => Ok(only(Reply::NothingToRetry)),
-            JobState::Completed | JobState::Discarded | JobState::Cancelled => Ok(Obeyed {
-                reply: Reply::Retried { what: format!("the {kind}") },
-                job: Some(again(job, target, pull)),
-            }),
+            JobState::Completed | JobState::Discarded | JobState::Cancelled => {
+                // Asked for anew, by who says "retry", and answered there: nothing is taken from who asked before.
+                let anew = match (job, pull) {
+                    (Job::Review(_), Some(pull)) => review(target, pull),
+                    (Job::Fix(_), Some(pull)) => fix(target, pull, repo),
+                    (Job::Contribute(_), None) => contribute(target),
+                    _ => only(Reply::NothingToRetry),
+                };
+                let reply = match anew.job {
+                    Some(_) => Reply::Retried { what: format!("the {kind}") },
+                    None => anew.reply,
+                };
+                Ok(Obeyed { reply, job: anew.job })
+            }
         }
     }
 
@@ -185,20 +218,16 @@ fn fix(target: &CommandTarget, pull: &Pull, repo: &Repo) -> Obeyed {
     }
 }
 
-/// The same work, asked for by who says "retry" and answered there.
-fn again(job: Job, target: &CommandTarget, pull: Option<&Pull>) -> Job {
-    match (job, pull) {
-        (Job::Review(_), Some(pull)) => Job::Review(ReviewTarget { forced: true, ..review_target(target, pull) }),
-        (Job::Fix(old), Some(pull)) => {
-            Job::Fix(FixTarget { head: pull.head_sha.clone(), comment: target.comment, by: target.by.clone(), ..old })
-        }
-        (Job::Contribute(old), _) => Job::Contribute(Box::new(ContributeTarget {
+/// The issue as it was when the command was given.
+fn contribute(target: &CommandTarget) -> Obeyed {
+    Obeyed {
+        reply: Reply::Working { what: "the change that this issue asks for".into() },
+        job: Some(Job::Contribute(Box::new(ContributeTarget {
+            place: target.place.clone(),
             issue: target.issue.clone(),
             by: target.by.clone(),
             comment: Some(target.comment),
-            ..*old
-        })),
-        (job, _) => job,
+        }))),
     }
 }
 

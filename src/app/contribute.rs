@@ -82,10 +82,10 @@ impl App {
         if let Some(has) = self.lacks_write(&repo, &target.by).await? {
             return Err(Error::Overtaken(format!("`{}` may not write any more: {has}", target.by.login)));
         }
-        let config = self.configuration(&repo, None).await?.config;
-        if !config.contribute {
-            return Ok(Reply::Declined { why: "this repository's configuration says `contribute: false`".into() });
-        }
+        let config = match self.configuration(&repo, None).await?.for_changes() {
+            Ok(config) => config,
+            Err(why) => return Ok(Reply::Declined { why }),
+        };
         let journal = self.journal(run);
         journal.say(&format!("working on {}#{}", target.place.repo, target.issue.number)).await?;
         let identity = self.identity().await?;

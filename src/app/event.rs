@@ -21,10 +21,34 @@ const LABEL: &str = "label";
 /// People wait for their answer.
 const COMMAND_PRIORITY: i32 = -5;
 
-/// A repository's configuration, and what to tell its readers when it could not be used.
+/// A repository's configuration, or the defaults and why its own could not be used.
 pub struct Configured {
     pub config: RepoConfig,
-    pub notice: Option<String>,
+    problem: Option<String>,
+}
+
+impl Configured {
+    /// What to tell those who read something that was made with the defaults.
+    pub fn notice(&self) -> Option<String> {
+        let problem = self.problem.as_ref()?;
+        Some(format!("`{CONFIG_PATH}` on the default branch is not valid, so defaults apply: {problem}"))
+    }
+
+    /// For those who write to the repository: a file that cannot be read may forbid it, or protect paths.
+    ///
+    /// # Errors
+    /// Why nothing may be changed, for the asker.
+    pub fn for_changes(self) -> Result<RepoConfig, String> {
+        match self.problem {
+            Some(problem) => Err(format!(
+                "`{CONFIG_PATH}` on the default branch is not valid, and nothing is changed until it is: {problem}"
+            )),
+            None if !self.config.contribute => {
+                Err("this repository's configuration says `contribute: false`".to_owned())
+            }
+            None => Ok(self.config),
+        }
+    }
 }
 
 /// What became of an event, and why: written on the delivery's row.
@@ -172,7 +196,7 @@ impl App {
             return Ok(ignored(format!("{} was obeyed before", target.key())));
         }
         let number = target.issue.number;
-        if let Some(minutes) = self.breaker.trips(target.place.repository, number, now) {
+        if let Some(minutes) = self.breaker.trips(target.place.repository, number, target.by.id, &target.key(), now) {
             let about = About::Breaker { hour: now / 3_600_000 };
             self.reply(repo, number, about, None, Reply::TooMany { minutes }).await?;
             return Ok(ignored("too many commands in this conversation"));
@@ -320,13 +344,8 @@ impl App {
             Err(error) => return Err(error.into()),
         };
         Ok(match text.and_then(|text| RepoConfig::parse(&text)) {
-            Ok(config) => Configured { config, notice: None },
-            Err(problem) => Configured {
-                config: RepoConfig::default(),
-                notice: Some(format!(
-                    "`{CONFIG_PATH}` on the default branch is not valid, so defaults apply: {problem}"
-                )),
-            },
+            Ok(config) => Configured { config, problem: None },
+            Err(problem) => Configured { config: RepoConfig::default(), problem: Some(problem) },
         })
     }
 }

@@ -52,8 +52,9 @@ impl App {
         if !pull.is_open() {
             return Err(Error::Overtaken("the pull request is closed".into()));
         }
-        // A second attempt may find the commit that the first one pushed: `push` knows it.
-        if pull.head_sha != target.head && leased.attempt <= 1 {
+        // The new head may be the commit that an earlier attempt pushed, whether that attempt counted or not: `push` knows it.
+        let may_be_ours = self.store.effect(&format!("push/{}", target.key())).await?.is_some();
+        if pull.head_sha != target.head && !may_be_ours {
             return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
         }
         if pull.head_repo != Some(repo.id()) {
@@ -64,7 +65,10 @@ impl App {
         }
         let journal = self.journal(run);
         journal.say(&format!("fixing {}#{}@{}", target.place.repo, target.number, target.head.short())).await?;
-        let config = self.configuration(&repo, None).await?.config;
+        let config = match self.configuration(&repo, None).await?.for_changes() {
+            Ok(config) => config,
+            Err(why) => return Ok(Reply::Declined { why }),
+        };
         let change = self
             .mirrors
             .pull(self.remote(&repo).await?, target.number, &target.head, &pull.base_ref, &leased.cancel)
@@ -149,7 +153,11 @@ fn agent(source: crate::agent::Error) -> Error {
 }
 
 fn summary(reply: &Reply) -> &'static str {
-    if matches!(reply, Reply::Fixed { .. }) { "fixed" } else { "nothing to fix" }
+    match reply {
+        Reply::Fixed { .. } => "fixed",
+        Reply::Declined { .. } => "declined",
+        _ => "nothing to fix",
+    }
 }
 
 fn fixed_reply(report: &ReviewReport, commit: &str, files: usize) -> Reply {

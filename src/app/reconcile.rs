@@ -7,24 +7,25 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::{App, Error, HANDLED};
-use crate::artifact::PullIntent;
+use crate::artifact::reply::About;
+use crate::artifact::{PullIntent, Reply};
 use crate::domain::{
-    Action, DeliveryId, Event, InstallationId, Issue, IssueAction, IssueEvent, Millis, Place, PullEvent, RepositoryId,
-    ReviewTarget, Sender, Untrusted, contribution_key,
+    Action, Class, DeliveryId, Event, InstallationId, Issue, IssueAction, IssueEvent, Millis, Place, PullEvent,
+    RepositoryId, ReviewTarget, Sender, Untrusted, contribution_key,
 };
-use crate::github::{DeliveryInfo, IssueInfo, Pull, Repo, RepoInfo, User};
+use crate::github::{self, DeliveryInfo, IssueInfo, Pull, Repo, RepoInfo, User};
 use crate::store::{Accepted, NewDelivery, Target};
 
 /// Where the log was read to: milliseconds since the epoch.
 const CURSOR: &str = "deliveries/read-to";
-/// GitHub keeps the log this long (3 days on github.com, 7 on an Enterprise Server).
+/// GitHub keeps the log at least this long: 3 days on github.com, 7 on an Enterprise Server.
 const WINDOW: Millis = 3 * 24 * 3_600_000;
 /// Deliveries are listed late, and answered late: what is younger than the cursor by this much is looked at again.
 const OVERLAP: Millis = 10 * 60_000;
 /// Somebody who tries the App from a laptop may have acted before the server ran.
 const FIRST_POLL: Millis = 3_600_000;
 /// Pages of a hundred that one pass reads.
-const PAGES: usize = 200;
+const PAGES: usize = 2_000;
 /// How often pull requests and labels are compared with the rows.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
@@ -44,6 +45,7 @@ impl App {
         let mut passes = tokio::time::interval(every);
         passes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut swept: Option<tokio::time::Instant> = None;
+        let mut postponed = false;
         loop {
             tokio::select! {
                 _ = passes.tick() => {}
@@ -51,13 +53,18 @@ impl App {
                 () = shutdown.cancelled() => return,
             }
             let pass = async {
-                self.catch_up().await.inspect_err(|error| {
+                let caught_up = self.catch_up().await.inspect_err(|error| {
                     tracing::warn!(
                         "the delivery log could not be read; the next pass goes on from the same place: {}",
                         error.chain()
                     );
                 })?;
-                if swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY) {
+                let due = swept.is_none_or(|at| at.elapsed() >= SWEEP_EVERY);
+                // What is on its way from the log shows things as they were then, and comes first.
+                if due && caught_up != CaughtUp::default() && !postponed {
+                    postponed = true;
+                } else if due {
+                    postponed = false;
                     self.sweep().await.inspect_err(|error| {
                         tracing::warn!("open pull requests and issues could not all be compared: {}", error.chain());
                     })?;
@@ -87,7 +94,8 @@ impl App {
             );
         }
         let first = if self.poll { FIRST_POLL } else { WINDOW };
-        let since = cursor.map_or(now - first, |last| last - OVERLAP).max(now - WINDOW);
+        // However long ago that is: the log itself knows how far back it goes.
+        let since = cursor.map_or(now - first, |last| last - OVERLAP);
         let log = self.log_since(since).await?;
         // What has not settled yet is looked at again by the next pass.
         let read_to = log.iter().map(|entry| entry.delivered_at).max().unwrap_or(now).min(now - self.on_its_way);
@@ -138,12 +146,24 @@ impl App {
             let Some(latest) = entries.iter().max_by_key(|entry| (entry.delivered_at, entry.id)) else { continue };
             // Asked once already and failed again: GitHub cannot reach us, so the log itself is taken.
             let unreachable = self.poll || entries.iter().any(|entry| entry.redelivery);
-            if unreachable {
-                self.take(&guid, latest).await?;
-                done.taken += 1;
-            } else {
-                self.github.redeliver(latest.id).await?;
-                done.redelivered += 1;
+            if !unreachable {
+                match self.github.redeliver(latest.id).await {
+                    Ok(()) => {
+                        done.redelivered += 1;
+                        continue;
+                    }
+                    // Too old, or too large: the log may have it all the same.
+                    Err(error) if is_of_one(&error) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            match self.take(&guid, latest).await {
+                Ok(_) => done.taken += 1,
+                // One that nobody can bring any more must not keep us from all that came after it.
+                Err(Error::Github(error)) if is_of_one(&error) => {
+                    tracing::warn!(delivery.id = %guid, event = latest.event, "a delivery is lost: {error}");
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(done)
@@ -177,19 +197,24 @@ impl App {
     ///
     /// # Errors
     /// GitHub's or the store's, of the first repository that could not be compared; the others are compared all the same.
+    /// What GitHub refuses for good is only logged: asked again at once, it would be refused again.
     pub async fn sweep(&self) -> Result<usize, Error> {
         let (mut found, mut failed) = (0, None);
         for installation in self.github.installations().await? {
             if installation.suspended {
                 continue;
             }
-            for info in self.github.repositories(installation.id).await? {
-                if info.archived {
+            let repositories = match self.github.repositories(installation.id).await {
+                Ok(repositories) => repositories,
+                Err(error) => {
+                    failed = failed.or(worth_another_try(error.into(), &installation.account));
                     continue;
                 }
+            };
+            for info in repositories.into_iter().filter(|info| !info.archived) {
                 match self.sweep_repository(installation.id, &info).await {
                     Ok(count) => found += count,
-                    Err(error) => failed = failed.or(Some(error)),
+                    Err(error) => failed = failed.or(worth_another_try(error, &info.name.to_string())),
                 }
             }
         }
@@ -245,7 +270,8 @@ impl App {
     }
 
     async fn sweep_issues(&self, repo: &Repo, place: &Place, since: Millis) -> Result<usize, Error> {
-        let label = self.configuration(repo, Some(&place.default_branch)).await?.config.label;
+        let config = self.configuration(repo, Some(&place.default_branch)).await?.config;
+        let label = config.label;
         let mut found = 0;
         for issue in repo.issues_labeled(&label).await? {
             let changed = crate::stdx::text::parse_iso8601(&issue.updated_at).unwrap_or(0) >= since;
@@ -253,6 +279,9 @@ impl App {
                 continue;
             }
             let Some(actor) = repo.label_actor(issue.number, &label).await? else { continue };
+            if config.contribute && self.ask_to_look_again(repo, &issue, &actor).await? {
+                continue;
+            }
             let event = labelled(place, &issue, &actor, &label);
             let (state, reason) = self.event(None, &Event::Issue(event)).await?;
             if state == crate::store::DeliveryState::Handled {
@@ -263,6 +292,26 @@ impl App {
         Ok(found)
     }
 
+    /// No payload shows the text that whoever set the label saw. If its author may not ask for work themselves, it may have
+    /// been changed since to ask for something else: the label is to be set again.
+    async fn ask_to_look_again(&self, repo: &Repo, issue: &IssueInfo, actor: &User) -> Result<bool, Error> {
+        let (by, author) = (sender(actor), sender(&issue.author));
+        if by.bot
+            || by.id == author.id
+            || self.lacks_write(repo, &author).await?.is_none()
+            || self.lacks_write(repo, &by).await?.is_some()
+        {
+            return Ok(false);
+        }
+        let why = "nothing told octoswarm when the label was set, and the text may have been edited since: look at it, \
+                   take the label off and set it again";
+        match self.reply(repo, issue.number, About::Contribution, None, Reply::Declined { why: why.to_owned() }).await {
+            // A locked conversation stays silent.
+            Err(error) if error.class() != Class::Discard => Err(error),
+            _ => Ok(true),
+        }
+    }
+
     /// A row tells of work on the issue; rows of jobs go after a while, those of what was said stay.
     async fn worked_on(&self, repository: RepositoryId, issue: &IssueInfo) -> Result<bool, Error> {
         let key = contribution_key(repository, issue.number);
@@ -271,6 +320,21 @@ impl App {
             || self.store.effect(&PullIntent::effect_key(&key)).await?.is_some()
             || self.store.effect(&said).await?.is_some())
     }
+}
+
+/// GitHub's answer is about this one thing, and no later one will be another.
+fn is_of_one(error: &github::Error) -> bool {
+    use github::Error as No;
+    matches!(error.root(), No::NotFound { .. } | No::Validation { .. } | No::TooLarge { .. })
+}
+
+/// `None` when a repeat would be refused as well.
+fn worth_another_try(error: Error, place: &str) -> Option<Error> {
+    if error.class() != Class::Discard {
+        return Some(error);
+    }
+    tracing::warn!("{place} could not be compared: {}", error.chain());
+    None
 }
 
 fn opened(place: &Place, pull: &Pull) -> PullEvent {

@@ -144,7 +144,7 @@ impl App {
             return Err(Error::Overtaken("cancelled before anything was posted".into()));
         }
         let outcome = report.outcome.clone();
-        let intent = intent(target, &pull, run, &scene, report, &configured.config, configured.notice);
+        let intent = intent(target, &pull, run, &scene, report, &configured.config, configured.notice());
         let published = publisher.review(repo, identity, &intent).await?;
         publisher.conclude(repo, identity, &intent, check, &published).await?;
         journal.say(&published.summary()).await?;
@@ -186,7 +186,7 @@ impl App {
                     coverage: Coverage::default(),
                     outcome: Outcome::CouldNotReview { reason },
                 },
-                notices: configured.notice.into_iter().collect(),
+                notices: configured.notice().into_iter().collect(),
                 fail_on: configured.config.fail_on.severity(),
                 on_unreviewed: configured.config.on_unreviewed,
             };

@@ -98,6 +98,9 @@ pub struct JobFilter {
     pub limit: Option<usize>,
 }
 
+/// A comment says that the job is under way, and waits for its outcome.
+const OWES_AN_ANSWER: &str = "kind IN ('fix', 'contribute') AND json_extract(payload, '$.comment') IS NOT NULL";
+
 impl Store {
     /// Puts a job in, unless an unfinished one with its unique key is there. The database decides, also among callers at once.
     ///
@@ -131,7 +134,8 @@ impl Store {
     }
 
     /// Cancels what waits in a group and asks what runs there to stop. What waits after an attempt has left something
-    /// behind: it is claimed once more, at once, told to stop, so that it can clear up. Says how many jobs were touched.
+    /// behind, and what a comment asked for has left a word there: it is claimed once more, at once, told to stop, so that
+    /// it can clear up. Says how many jobs were touched.
     ///
     /// # Errors
     /// The database failed.
@@ -142,7 +146,7 @@ impl Store {
         reason: &str,
     ) -> Result<u64, Error> {
         let except = except_unique_key.unwrap_or_default();
-        self.cancel("group_key = ?3 AND unique_key <> ?4", group_key, except, reason).await
+        self.cancel("group_key = ?3 AND unique_key <> ?4", OWES_AN_ANSWER, group_key, except, reason).await
     }
 
     /// The same for all that concerns a repository: it was taken from us.
@@ -150,7 +154,7 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn cancel_repository(&self, repository: RepositoryId, reason: &str) -> Result<u64, Error> {
-        self.cancel("group_key GLOB ?3 AND ?4 = ''", &format!("*/{repository}/*"), "", reason).await
+        self.cancel("group_key GLOB ?3 AND ?4 = ''", "FALSE", &format!("*/{repository}/*"), "", reason).await
     }
 
     /// The same for all that an installation asked for: it was suspended or removed.
@@ -160,7 +164,7 @@ impl Store {
     pub async fn cancel_installation(&self, installation: InstallationId, reason: &str) -> Result<u64, Error> {
         let of_it = "coalesce(json_extract(payload, '$.installation'), json_extract(payload, '$.place.installation'))
                          = CAST(?3 AS INTEGER) AND ?4 = ''";
-        self.cancel(of_it, &installation.to_string(), "", reason).await
+        self.cancel(of_it, "FALSE", &installation.to_string(), "", reason).await
     }
 
     /// The repositories that jobs of an installation were about.
@@ -179,16 +183,24 @@ impl Store {
         Ok(rows.into_iter().map(|id| RepositoryId(id.cast_unsigned())).collect())
     }
 
-    /// `which` is a condition over `?3` and `?4`.
-    async fn cancel(&self, which: &'static str, third: &str, fourth: &str, reason: &str) -> Result<u64, Error> {
+    /// `which` is a condition over `?3` and `?4`; where `owes` holds, a job that never began is claimed once all the same.
+    async fn cancel(
+        &self,
+        which: &'static str,
+        owes: &'static str,
+        third: &str,
+        fourth: &str,
+        reason: &str,
+    ) -> Result<u64, Error> {
         let now = self.now();
         let touched = {
             let mut conn = self.writer().await?;
+            let never_began = format!("started_at IS NULL AND NOT ({owes})");
             let sql = format!(
                 "UPDATE job SET
                      cancel_requested_at = coalesce(cancel_requested_at, ?1),
-                     finished_at = CASE WHEN started_at IS NULL THEN ?1 END,
-                     state = CASE WHEN started_at IS NULL THEN 'cancelled' ELSE state END,
+                     finished_at = CASE WHEN {never_began} THEN ?1 END,
+                     state = CASE WHEN {never_began} THEN 'cancelled' ELSE state END,
                      run_at = CASE WHEN state = 'running' THEN run_at ELSE ?1 END,
                      last_error = ?2, updated_at = ?1
                  WHERE state IN ('available', 'scheduled', 'running', 'retryable')

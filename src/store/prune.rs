@@ -41,6 +41,11 @@ impl Store {
             .execute(&mut *tx)
             .await?
             .rows_affected();
+        // How far a command with several verbs was obeyed: of no use once its job is over.
+        sqlx::query("DELETE FROM cursor WHERE name GLOB 'command/*' AND updated_at < ?")
+            .bind(before)
+            .execute(&mut *tx)
+            .await?;
         tx.commit().await?;
         Ok(Pruned { deliveries, jobs, runs })
     }

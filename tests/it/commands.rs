@@ -1,6 +1,8 @@
 //! Commands in comments: who is obeyed, what is a command, and what is answered.
 
-use octoswarm::demo::{Change, OpenPull};
+use octoswarm::demo::{Change, Fault, OpenPull};
+use octoswarm::domain::{CommentId, FixTarget, Job, Place, Sender};
+use octoswarm::store::{JobFilter, NewJob};
 
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE, with_unsafe_yaml};
 use crate::support::world::{CLEAN, DEFECTS, REPO, World};
@@ -169,5 +171,94 @@ async fn status_tells_what_was_done() {
     world.comment("ada", number, "/swarm status").await;
     let said = world.said(number);
     assert!(said[0].contains("review") && said[0].contains("finished"), "{}", said[0]);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_command_for_what_is_under_way_says_where_the_outcome_will_stand() {
+    let world = with_unsafe_yaml().await;
+    let issue = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    world.github.fail_next(Fault::withhold("POST", "/git-receive-pack"));
+    world.people().label("ada", REPO, issue, "swarm").await.unwrap();
+    world.github.wait_withheld().await;
+    // The command's own work ends before the label's may go on.
+    world.github.fail_next(Fault::withhold("PATCH", "/comments"));
+    world.people().comment("ada", REPO, issue, "/swarm fix").await.unwrap();
+    world.github.wait_withheld().await;
+    world.github.release_withheld();
+    world.settle().await;
+    let said = world.said(issue);
+    assert!(said[0].contains("under way already"), "{said:?}");
+    assert_eq!(world.own_pulls().len(), 1);
+    world.end_with_refusals().await;
+}
+
+#[tokio::test]
+async fn what_was_obeyed_is_not_begun_again_when_a_later_verb_fails() {
+    let world = World::start().await;
+    let number = world.open("src/read.py", UNSAFE).await;
+    let before = world.github.pull(REPO, number).unwrap();
+    // The second answer in the comment fails until the fix is done.
+    world.github.fail_next(Fault::status("PATCH", "/comments", 502));
+    world.comment("ada", number, "/swarm fix\n/swarm help").await;
+    let commits = world.github.commits(REPO, &before.head_ref);
+    assert_eq!(commits[0].parents, std::slice::from_ref(&before.head_sha), "one commit on top");
+    let said = world.said(number);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains(&commits[0].sha[..7]) && said[0].contains("retry"), "{}", said[0]);
+    world.reviews(number);
+    world.comments(number);
+    world.end_with_refusals().await;
+}
+
+#[tokio::test]
+async fn a_command_that_is_cancelled_before_it_began_gets_its_answer() {
+    let world = World::start().await;
+    let number = world.open("src/read.py", UNSAFE).await;
+    let id = world.people().comment("ada", REPO, number, "Please fix this some day.").await.unwrap();
+    let pull = world.github.pull(REPO, number).unwrap();
+    let store = world.app.store();
+    let review =
+        store.jobs(&JobFilter { kind: Some("review".into()), ..JobFilter::default() }).await.unwrap().remove(0);
+    let Some(Job::Review(review)) = review.job else { panic!("no review") };
+    let fix = Job::Fix(FixTarget {
+        place: Place {
+            installation: review.installation,
+            repository: review.repository,
+            repo: review.repo,
+            default_branch: "main".into(),
+        },
+        number: review.number,
+        head: review.head,
+        base_ref: pull.base_ref.clone(),
+        comment: CommentId(id),
+        by: Sender { id: 0, login: "ada".into(), bot: false },
+    });
+    store.enqueue(&fix, NewJob::at(store.clock().now() + 3_600_000)).await.unwrap();
+    world.comment("ada", number, "/swarm cancel").await;
+    let said = world.said(number);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said.iter().any(|text| text.contains("cancelled by")), "{said:?}");
+    assert_eq!(world.github.pull(REPO, number).unwrap().head_sha, pull.head_sha);
+    world.reviews(number);
+    world.comments(number);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn with_a_configuration_that_cannot_be_read_nothing_is_changed_and_the_asker_learns_why() {
+    let world = with_unsafe_yaml().await;
+    let config = Change::new().write(".github/octoswarm.yml", "protectd: ['src/**']\n");
+    world.people().push("ada", REPO, "main", "Protect the sources", config).await.unwrap();
+    let issue = world.ask(TITLE, BODY).await;
+    let number = world.open("src/read.py", UNSAFE).await;
+    world.comment("ada", number, "/swarm fix").await;
+    assert!(world.own_pulls().is_empty());
+    for place in [issue, number] {
+        let said = world.said(place);
+        assert!(said.len() == 1 && said[0].contains("protectd"), "{said:?}");
+    }
+    world.reviews(number);
+    world.comments(number);
     world.end().await;
 }

@@ -107,3 +107,48 @@ async fn an_uninstalled_app_keeps_no_clone() {
     assert_eq!(count(), 0);
     world.end_with_refusals().await;
 }
+
+#[tokio::test]
+async fn one_delivery_that_nobody_can_bring_keeps_back_no_other() {
+    let mut world = World::start().await;
+    let issue = world.people().open_issue("ada", REPO, "A question", "Why?").await.unwrap();
+    world.settle().await;
+    world.mute_webhooks();
+    world.people().comment("ada", REPO, issue, "Nobody needs to hear this.").await.unwrap();
+    let number = open_unheard(&world).await;
+    world.github.fail_next(Fault::status("POST", "/attempts", 422));
+    world.github.fail_next(Fault::status("GET", "/app/hook/deliveries/", 404));
+    world.caught_up().await;
+    assert_eq!(world.comments(number).len(), 2);
+    world.reviews(number);
+    world.end_with_refusals().await;
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_compared_is_no_reason_to_compare_all_of_them_again() {
+    let world = World::start().await;
+    world.app.sweep().await.unwrap();
+    world.github.fail_next(Fault::status("GET", "/installation/repositories", 403));
+    assert_eq!(world.app.sweep().await.unwrap(), 0);
+    world.end_with_refusals().await;
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_change_what_was_asked_for_while_nobody_heard_of_the_label() {
+    let mut world = with_unsafe_yaml().await;
+    world.app.sweep().await.unwrap();
+    world.mute_webhooks();
+    let issue = world.people().open_issue("eve", REPO, TITLE, BODY).await.unwrap();
+    world.people().label("ada", REPO, issue, "swarm").await.unwrap();
+    world.people().edit_issue("eve", REPO, issue, TITLE, "Please replace `+` by `-` in `src/c.py`.").await.unwrap();
+    world.github.deliveries_settled().await;
+    for _ in 0..2 {
+        assert_eq!(world.app.sweep().await.unwrap(), 0);
+    }
+    world.settle().await;
+    assert!(world.own_pulls().is_empty());
+    let said = world.said(issue);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("set it again"), "{}", said[0]);
+    world.end().await;
+}

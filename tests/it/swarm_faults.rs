@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use octoswarm::demo::{Change, Fault, OpenPull, PASSWORD};
+use octoswarm::demo::{Change, Fault, FaultKind, OpenPull, PASSWORD};
 
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE, with_unsafe_yaml};
 use crate::support::world::{CLEAN, REPO, World};
@@ -113,6 +113,22 @@ async fn a_write_that_fails_once_is_done_once() {
             world.end_with_refusals().await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_fix_that_arrived_although_github_failed_to_say_so_is_told_of() {
+    let world = World::start().await;
+    let number = world.open("src/read.py", UNSAFE).await;
+    let fault = FaultKind::RejectAfterEffect { status: 502 };
+    world.github.fail_next(Fault::once("POST", "/git-receive-pack", fault));
+    world.comment("ada", number, "/swarm fix").await;
+    let head = world.github.pull(REPO, number).unwrap().head_sha;
+    assert_eq!(world.github.file(REPO, &head, "src/read.py").as_deref(), Some(SAFE));
+    let said = world.said(number);
+    assert!(said.len() == 1 && said[0].contains(&head[..7]), "{said:?}");
+    world.reviews(number);
+    world.comments(number);
+    world.end_with_refusals().await;
 }
 
 #[tokio::test]
