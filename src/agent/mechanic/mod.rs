@@ -16,6 +16,7 @@ mod rule;
 mod scope;
 mod standard;
 mod text;
+mod told;
 mod work;
 
 pub use defect::Defect;

@@ -312,7 +312,7 @@ static SHOULD: LazyLock<Regex> = LazyLock::new(|| {
 });
 static MOVED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:points?|goes|leads?|links?|redirects?|refers?) (?:still |currently |wrongly |incorrectly )?(?:to|at) \x02?(?P<from>https?://[^\s\x03]+)(?P<mid>[^\x02?.]{0,40}?)\b(?:should|must|needs? to|has to|ought to)(?: now| rather| instead)? (?:be|read|point to|point at|go to|lead to|link to|refer to)\s*:?\s*\x02?(?P<to>https?://[^\s\x03]+)",
+        r"(?i)\b(?:points?|goes|leads?|links?|redirects?|refers?) (?:still |currently |wrongly |incorrectly )?(?:to|at) \x02?(?P<from>https?://[^\s\x03]*[^\s\x03?!.])(?P<mid>[^\x02?.]{0,40}?)\b(?:should|must|needs? to|has to|ought to)(?: now| rather| instead)? (?:be|read|point to|point at|go to|lead to|link to|refer to)\s*:?\s*\x02?(?P<to>https?://[^\s\x03]+)",
     )
 });
 static INSTEAD: LazyLock<Regex> = LazyLock::new(|| {
