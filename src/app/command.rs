@@ -201,6 +201,12 @@ fn fix(target: &CommandTarget, pull: &Pull, repo: &Repo) -> Obeyed {
             "the branch belongs to a fork, which the App may not push to; its author can commit the suggestions of the review",
         );
     }
+    if pull.head_ref == target.place.default_branch {
+        return not_here(
+            Verb::Fix,
+            "the pull request's branch is the default branch, which is changed by pull requests only",
+        );
+    }
     let Some(pinned) = &target.pinned else { return not_here(Verb::Fix, "the head is not known") };
     if pinned.head != pull.head_sha {
         return not_here(Verb::Fix, "new commits were pushed since you asked; ask again if you still want it");

@@ -16,7 +16,8 @@ use crate::github::Repo;
 use crate::pipeline::{self, Outputs};
 use crate::publish::{self, CommitMode, Opened, Pushed};
 use crate::queue::Leased;
-use crate::store::{NewRun, RunState};
+use crate::stdx::text::count;
+use crate::store::{EffectState, NewRun, RunState};
 use crate::workspace::{self, Edit, Tree};
 
 use super::local::Nothing;
@@ -68,6 +69,15 @@ impl App {
         self.reply(&repo, number, About::Contribution, Some(run), reply).await
     }
 
+    /// An attempt that died before it learned that its pull request was opened left the proof to us.
+    async fn prove_opened(&self, target: &ContributeTarget, number: PullNumber) -> Result<(), Error> {
+        let key = PullIntent::effect_key(&target.key());
+        if self.store.effect(&key).await?.is_some_and(|row| row.state == EffectState::Sent) {
+            self.store.prove(&key, &json!({ "pull": number })).await?;
+        }
+        Ok(())
+    }
+
     async fn is_open(&self, repo: &Repo, target: &ContributeTarget) -> Result<bool, Error> {
         Ok(super::event::still_there(repo.issue(target.issue.number).await)?.is_some_and(|issue| issue.open))
     }
@@ -92,6 +102,7 @@ impl App {
         let publisher = self.publisher.under(&leased.lease);
         if let Some(pull) = publisher.find_pull(&repo, identity, &target.key()).await? {
             journal.say(&format!("#{} is open already", pull.number)).await?;
+            self.prove_opened(target, pull.number).await?;
             return Ok(Reply::PullOpened { number: pull.number, adopted: true, draft: pull.draft });
         }
         let info = repo.info().await?;
@@ -120,7 +131,7 @@ impl App {
             Ok(gated) => gated,
             Err(reasons) => return cannot_solve(&outputs, reasons),
         };
-        journal.say(&format!("{} files changed, parsed and scanned again", gated.files.len())).await?;
+        journal.say(&format!("{} changed, parsed and scanned again", count(gated.files.len(), "file"))).await?;
         let new = tree.with(&gated.edits).await?;
         let draft: PullDraft = outputs.get(Role::Pr)?;
         let push = PushIntent {

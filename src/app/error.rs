@@ -106,7 +106,7 @@ impl Error {
     pub fn is_usage(&self) -> bool {
         use workspace::Error as Git;
         match self {
-            Self::Config(_) | Self::Path(_) => true,
+            Self::Config(_) | Self::Path(_) | Self::Key(_) | Self::Github(github::Error::PrivateKey(_)) => true,
             Self::Workspace(e) => matches!(
                 e,
                 Git::NoSuchPath { .. }

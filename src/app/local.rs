@@ -187,7 +187,7 @@ fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettin
         candidates: Vec::new(),
         linked: Vec::new(),
         settings,
-        warnings: vec!["there is no GitHub: stars, licence, other issues and linked pull requests are unknown".into()],
+        warnings: Vec::new(),
     }
 }
 

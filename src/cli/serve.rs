@@ -21,7 +21,9 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
     let overrides = Overrides { file: args.config, listen: args.listen, state: args.state, poll: args.poll };
     let config = ServerConfig::load(&overrides).map_err(|e| Failure::Usage(e.into()))?;
     start_logging(config.log, "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn");
-    let app = App::new(&config).await?;
+    let app = App::new(&config)
+        .await
+        .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
     let mut router = health(app.clone());
     // Who polls may have no secret: then there is no door that would need one.
     if !config.webhook_secrets.is_empty() {

@@ -157,11 +157,13 @@ impl Error {
             }
             Self::NoMergeBase { shallow: false, .. } => Some("the two histories are unrelated: choose another base"),
             Self::NotARepository { .. } => {
-                Some("run it inside a git repository, or use `octoswarm scan` to read files without git")
+                Some("run it inside a git repository; only `octoswarm scan` reads files without git")
             }
             Self::ForeignOwner { .. } => Some("run as the owner of the files, or make the files yours with chown"),
-            Self::Bare { .. } => Some("name both sides, for example --base main --head topic"),
-            Self::Unborn { .. } => Some("commit something first, or use `octoswarm scan`"),
+            Self::Bare { .. } => {
+                Some("clone it and work there; `octoswarm review` can also name both sides: --base main --head topic")
+            }
+            Self::Unborn { .. } => Some("commit something first; only `octoswarm scan` reads files without a commit"),
             Self::UnknownRevision { .. } => Some("name a branch, a tag or a commit id; `git branch -a` lists branches"),
             Self::Address { .. } => Some("use https, or http on a loopback address"),
             Self::Status { .. }

@@ -131,7 +131,8 @@ impl Agent for Explorer {
             Ok(map) => match map.relevant_files.to_modify.first() {
                 Some(file) => {
                     let more = map.relevant_files.to_modify.len() - 1;
-                    format!("looks like {} ({more} more)", words::line(&file.path, 120))
+                    let others = if more > 0 { format!(", and {}", files(more, "other file")) } else { String::new() };
+                    format!("looks like {}{others}", words::line(&file.path, 120))
                 }
                 None => "no file of the repository speaks of this".to_owned(),
             },
