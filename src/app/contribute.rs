@@ -12,7 +12,7 @@ use crate::artifact::swarm::{
 use crate::artifact::{Content, Document, PullDraft, PullIntent, PushIntent, Reply};
 use crate::config::{Commits, RepoConfig};
 use crate::domain::{ContributeTarget, PullNumber, RunId};
-use crate::github::Repo;
+use crate::github::{self, Repo};
 use crate::pipeline::{self, Outputs};
 use crate::publish::{self, CommitMode, Opened, Pushed};
 use crate::queue::Leased;
@@ -20,6 +20,7 @@ use crate::stdx::text::count;
 use crate::store::{EffectState, NewRun, RunState};
 use crate::workspace::{self, Edit, Tree};
 
+use super::handle::NOT_SHOWN_YET;
 use super::local::Nothing;
 use super::{App, Error};
 
@@ -96,6 +97,15 @@ impl App {
             Ok(config) => config,
             Err(why) => return Ok(Reply::Declined { why }),
         };
+        if target.comment.is_none() && !issue.has_label(&config.label) {
+            // GitHub may not show yet what its webhook told of; later it was taken off, and that word was late or lost.
+            let age = self.store.clock().now().saturating_sub(leased.created_at);
+            return Err(if age < NOT_SHOWN_YET {
+                github::Error::NotFound { call: format!("the label `{}` on the issue", config.label) }.into()
+            } else {
+                Error::Overtaken("the label was taken off".into())
+            });
+        }
         let journal = self.journal(run);
         journal.say(&format!("working on {}#{}", target.place.repo, target.issue.number)).await?;
         let identity = self.identity().await?;

@@ -8,7 +8,7 @@ use crate::queue::{Failure, Leased};
 use super::{App, Error};
 
 /// So long GitHub may take to show everywhere what its webhook has announced.
-const NOT_SHOWN_YET: Millis = 30_000;
+pub(super) const NOT_SHOWN_YET: Millis = 30_000;
 
 impl App {
     pub(super) async fn handle(&self, leased: Leased) -> Result<(), Failure> {

@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
-use crate::domain::{Identity, Millis};
+use crate::domain::{Identity, Millis, RunId};
 use crate::github::{AppInfo, Github};
 use crate::publish::Publisher;
 use crate::queue::Queue;
@@ -101,15 +101,37 @@ impl App {
             }
             match self.store.prune(self.store.clock().now().saturating_sub(kept)).await {
                 Ok(gone) if gone == Pruned::default() => {}
-                Ok(gone) => tracing::info!(
-                    deliveries = gone.deliveries,
-                    jobs = gone.jobs,
-                    runs = gone.runs,
-                    "old rows were removed"
-                ),
+                Ok(gone) => {
+                    tracing::info!(
+                        deliveries = gone.deliveries,
+                        jobs = gone.jobs,
+                        runs = gone.runs,
+                        "old rows were removed"
+                    );
+                    if let Err(error) = self.forget_folders().await {
+                        tracing::warn!("folders of old runs could not be removed: {}", error.chain());
+                    }
+                }
                 Err(error) => tracing::warn!("old rows could not be removed: {error}"),
             }
         }
+    }
+
+    /// A run's documents go with its row.
+    async fn forget_folders(&self) -> Result<(), Error> {
+        let runs = self.store.path().with_file_name("runs");
+        let unreadable = |error: std::io::Error| Error::Path(format!("{}: {error}", runs.display()));
+        let mut folders = match tokio::fs::read_dir(&runs).await {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            folders => folders.map_err(unreadable)?,
+        };
+        while let Some(folder) = folders.next_entry().await.map_err(unreadable)? {
+            let Some(run) = folder.file_name().to_str().and_then(RunId::parse) else { continue };
+            if self.store.run(run).await?.is_none() {
+                tokio::fs::remove_dir_all(folder.path()).await.map_err(unreadable)?;
+            }
+        }
+        Ok(())
     }
 
     /// The rows, for the webhook door.
