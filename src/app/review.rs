@@ -106,14 +106,7 @@ impl App {
         run: RunId,
         leased: &Leased,
     ) -> Result<Outcome, Error> {
-        let last = leased.last_error.clone();
-        if leased.cancel.is_cancelled() {
-            return Err(Error::Overtaken(last.unwrap_or_else(|| "cancelled before it began".into())));
-        }
-        if leased.attempt > 1 && leased.attempt >= leased.max_attempts {
-            let last = last.unwrap_or_else(|| "the worker died each time".into());
-            return Err(Error::GivenUp { attempts: leased.attempt as usize - 1, last });
-        }
+        self.may_begin(leased)?;
         let pull = repo.pull(target.number).await?;
         if !pull.is_open() {
             return Err(Error::Overtaken("the pull request is closed".into()));

@@ -6,6 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use octoswarm::demo::{AppManifest, Change, Fault, GitHubBox, Options};
 use serde_json::Value;
+
+use crate::support::git;
 use tokio::io::AsyncBufReadExt;
 
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE};
@@ -33,17 +35,6 @@ fn stdout(output: &Output) -> String {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn git(dir: &Path, args: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"])
-        .args(args)
-        .current_dir(dir)
-        .env("HOME", dir)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// `main` with a clean file, and a branch `change` with that file's successor.

@@ -127,17 +127,6 @@ async fn a_replay_of_an_old_head_does_not_bring_its_review_back() {
     world.end().await;
 }
 
-/// The server dies while it waits for the answer to that call, which took effect; another life begins on the same state.
-async fn crash_during(world: &mut World, method: &str, path: &str, act: impl AsyncFnOnce(&World)) {
-    world.github.fail_next(Fault::withhold(method, path));
-    act(world).await;
-    world.github.wait_withheld().await;
-    world.crash().await;
-    world.github.release_withheld();
-    world.restart().await;
-    world.settle().await;
-}
-
 #[tokio::test]
 async fn a_crash_during_any_call_loses_nothing_and_doubles_nothing() {
     for (method, path) in [
@@ -151,10 +140,11 @@ async fn a_crash_during_any_call_loses_nothing_and_doubles_nothing() {
         ("PATCH", "/check-runs"),
     ] {
         let mut world = World::start().await;
-        crash_during(&mut world, method, path, async |world| {
-            open_unsettled(world).await;
-        })
-        .await;
+        world
+            .crash_during(method, path, async |world| {
+                open_unsettled(world).await;
+            })
+            .await;
         reviewed_once(world, 1).await;
     }
 }
@@ -164,11 +154,12 @@ async fn a_crash_after_a_thread_was_resolved_goes_on_where_it_stopped() {
     for (method, path) in [("POST", "/graphql"), ("PUT", "/reviews"), ("PATCH", "/check-runs")] {
         let mut world = World::start().await;
         let number = world.open("src/run.py", DEFECTS).await;
-        crash_during(&mut world, method, path, async |world| {
-            let change = Change::new().write("src/run.py", HALF_FIXED);
-            world.people().push_to_pull("ada", REPO, number, "Fix one", change).await.unwrap();
-        })
-        .await;
+        world
+            .crash_during(method, path, async |world| {
+                let change = Change::new().write("src/run.py", HALF_FIXED);
+                world.people().push_to_pull("ada", REPO, number, "Fix one", change).await.unwrap();
+            })
+            .await;
         assert_eq!(world.resolved_places(number), ["src/run.py:5"], "{method} {path}");
         assert_eq!(world.comments(number).len(), 2);
         assert_eq!(world.reviews(number).len(), 1);

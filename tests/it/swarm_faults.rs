@@ -7,17 +7,6 @@ use octoswarm::demo::{Change, Fault, FaultKind, OpenPull, PASSWORD};
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE, with_unsafe_yaml};
 use crate::support::world::{CLEAN, REPO, World};
 
-/// Does something during whose given call the process dies, after the call took effect; then another life begins.
-async fn crash_during(world: &mut World, method: &str, path: &str, act: impl AsyncFnOnce(&World)) {
-    world.github.fail_next(Fault::withhold(method, path));
-    act(world).await;
-    world.github.wait_withheld().await;
-    world.crash().await;
-    world.github.release_withheld();
-    world.restart().await;
-    world.settle().await;
-}
-
 async fn label(world: &World) -> u64 {
     let number = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
     world.people().label("ada", REPO, number, "swarm").await.unwrap();
@@ -34,6 +23,22 @@ fn one_pull(world: &World, branches_before: usize) {
     assert_eq!(world.github.file(REPO, &pulls[0].head_sha, "src/a.py").as_deref(), Some(SAFE));
 }
 
+/// Dies during that call while an issue is worked on.
+async fn crash_while_contributing(signed: bool, method: &str, path: &str) {
+    let mut world = with_unsafe_yaml().await;
+    if signed {
+        world.people().require_signatures(REPO, "**").await.unwrap();
+    }
+    let branches = world.github.branches(REPO).len();
+    world
+        .crash_during(method, path, async |world| {
+            label(world).await;
+        })
+        .await;
+    one_pull(&world, branches);
+    world.end().await;
+}
+
 #[tokio::test]
 async fn a_crash_during_any_call_of_a_contribution_leaves_one_branch_and_one_pull_request() {
     for (method, path) in [
@@ -45,14 +50,7 @@ async fn a_crash_during_any_call_of_a_contribution_leaves_one_branch_and_one_pul
         ("POST", "/git-receive-pack"),
         ("POST", "/pulls"),
     ] {
-        let mut world = with_unsafe_yaml().await;
-        let branches = world.github.branches(REPO).len();
-        crash_during(&mut world, method, path, async |world| {
-            label(world).await;
-        })
-        .await;
-        one_pull(&world, branches);
-        world.end().await;
+        crash_while_contributing(false, method, path).await;
     }
 }
 
@@ -60,15 +58,7 @@ async fn a_crash_during_any_call_of_a_contribution_leaves_one_branch_and_one_pul
 async fn a_crash_between_the_api_calls_of_a_signed_commit_leaves_one_branch_and_one_pull_request() {
     for (method, path) in [("POST", "/git/trees"), ("POST", "/git/commits"), ("POST", "/git/refs"), ("POST", "/pulls")]
     {
-        let mut world = with_unsafe_yaml().await;
-        world.people().require_signatures(REPO, "**").await.unwrap();
-        let branches = world.github.branches(REPO).len();
-        crash_during(&mut world, method, path, async |world| {
-            label(world).await;
-        })
-        .await;
-        one_pull(&world, branches);
-        world.end().await;
+        crash_while_contributing(true, method, path).await;
     }
 }
 
@@ -84,10 +74,11 @@ async fn a_crash_during_any_call_of_a_fix_leaves_one_commit_and_one_answer() {
         let mut world = World::start().await;
         let number = world.open("src/read.py", UNSAFE).await;
         let before = world.github.pull(REPO, number).unwrap();
-        crash_during(&mut world, method, path, async |world| {
-            world.people().comment("ada", REPO, number, "/swarm fix").await.unwrap();
-        })
-        .await;
+        world
+            .crash_during(method, path, async |world| {
+                world.people().comment("ada", REPO, number, "/swarm fix").await.unwrap();
+            })
+            .await;
         let commits = world.github.commits(REPO, &before.head_ref);
         assert_eq!(commits[0].parents, std::slice::from_ref(&before.head_sha), "{method} {path}: one commit on top");
         assert_eq!(world.github.file(REPO, &before.head_ref, "src/read.py").as_deref(), Some(SAFE));

@@ -6,7 +6,9 @@ use std::time::Duration;
 use octoswarm::app::runs::Observer;
 use octoswarm::app::{self, App};
 use octoswarm::config::{LogFormat, ServerConfig, Tuning};
-use octoswarm::demo::{AppManifest, Change, CheckRun, GitHubBox, OpenPull, Options, People, Review, ReviewComment};
+use octoswarm::demo::{
+    AppManifest, Change, CheckRun, Fault, GitHubBox, OpenPull, Options, People, Review, ReviewComment,
+};
 use octoswarm::domain::Secret;
 use octoswarm::webhook;
 use tokio::net::TcpListener;
@@ -83,6 +85,17 @@ impl World {
             task.await.ok();
         }
         running.stop.cancel();
+    }
+
+    /// Dies while it waits for the answer to that call of `act`, which took effect; another life begins on the same state.
+    pub async fn crash_during(&mut self, method: &str, path: &str, act: impl AsyncFnOnce(&World)) {
+        self.github.fail_next(Fault::withhold(method, path));
+        act(self).await;
+        self.github.wait_withheld().await;
+        self.crash().await;
+        self.github.release_withheld();
+        self.restart().await;
+        self.settle().await;
     }
 
     /// Another life begins on the same state and port.
