@@ -120,7 +120,7 @@ Best regards"#,
     Case {
         files: &[("src/lib.rs", "pub fn price(base: u32) -> u32 {\n    dbg!(base);\n    base * 2\n}\n")],
         title: "Noise on stderr since 0.8.2",
-        body: "Since updating from 0.8.1 to 0.8.2 our logs are full of\n\n```text\n[/root/.cargo/registry/src/index.crates.io-6f17d22bba15001f/price-0.8.2/src/lib.rs:2:5] base = 17\n```\n\nLooks like a `dbg!` was left in `src/lib.rs`. Please remove it :)",
+        body: "Since updating from 0.8.1 to 0.8.2 our logs are full of\n\n```text\n[/home/u/.cargo/registry/src/price-0.8.2/src/lib.rs:2:5] base = 17\n```\n\nLooks like a `dbg!` was left in `src/lib.rs`. Please remove it :)",
         want: &[("src/lib.rs", &["-    dbg!(base);"])],
     },
     // Replacements, names, typos.
