@@ -213,6 +213,9 @@ async fn applied(tree: &Tree, change: &FileChange) -> Result<Result<(Texts, Gate
     if new.len() > MOST_BYTES || new.contains('\0') {
         return Ok(Err("what would be written is no text, or too large".to_owned()));
     }
+    if hidden_by(path, &new) > hidden_by(path, &old) {
+        return Ok(Err("it would hide files from those who review a change".to_owned()));
+    }
     let (added, mut removed) = patch.count();
     if deleted {
         // Its diff may leave the lines out.
@@ -226,6 +229,21 @@ async fn applied(tree: &Tree, change: &FileChange) -> Result<Result<(Texts, Gate
         added: lines.map(|line| line.text.as_str()).collect(),
     };
     Ok(Ok((texts, GatedFile { path: path.to_owned(), added, removed })))
+}
+
+/// How many rules of a `.gitattributes` take files out of diffs, of GitHub's and of ours.
+fn hidden_by(path: &str, text: &str) -> usize {
+    const HIDING: [&str; 5] = ["-diff", "binary", "-text", "linguist-generated", "linguist-vendored"];
+    /// What nobody reads as text anyway.
+    const MEDIA: [&str; 14] =
+        ["png", "jpg", "jpeg", "gif", "ico", "webp", "pdf", "zip", "gz", "woff", "woff2", "ttf", "jar", "mp4"];
+    let is_attributes = path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case(".gitattributes"));
+    let hides = |line: &&str| {
+        let mut words = line.split_whitespace();
+        let media = words.next().and_then(|glob| glob.strip_prefix("*.")).is_some_and(|ending| MEDIA.contains(&ending));
+        !media && words.any(|word| HIDING.iter().any(|hiding| word.starts_with(hiding)))
+    };
+    if is_attributes { text.lines().filter(hides).count() } else { 0 }
 }
 
 /// The diff of that file and of no other, doing what the change says it does.
@@ -489,6 +507,13 @@ mod tests {
             assert!(protection("DB/schema.sql", &own).is_some(), "{pattern}");
             assert!(protection("dba/schema.sql", &own).is_none(), "{pattern}");
         }
+    }
+
+    #[test]
+    fn attributes_that_hide_code_from_reviewers_are_counted() {
+        assert_eq!(hidden_by(".gitattributes", "* text=auto\n*.png binary\n*.sh text eol=lf\n"), 0);
+        assert_eq!(hidden_by("web/.gitattributes", "*.py binary\nsrc/** linguist-generated=true\n*.rs -diff\n"), 3);
+        assert_eq!(hidden_by("notes.txt", "*.py binary\n"), 0);
     }
 
     #[test]
