@@ -29,7 +29,7 @@ fn regex(pattern: &str) -> Regex {
 
 pub(super) static WANTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?im)\b(please|pls|(can|could) (you|we|someone|somebody|anyone|anybody|it)|let['’]?s|should|must|ha(s|ve) to|needs? to|need)\b[^.!?\n]{0,60}?\b(fix|correct|repair|removed?|replaced?|changed?|use|switch|moved?|turn|convert(ed)?|call|go for|wrap(ped)?|bound|bind|unlock|drop(ped)?|get rid|compared?)\b|(^|[.!?]\s+)(fix|remove|replace|use|repair|correct|drop)\b",
+        r"(?im)\b(please|pls|(can|could) (you|we|someone|somebody|anyone|anybody|it)|let['’]?s|should|must|ha(s|ve) to|needs? to|need)\b[^.!?\n]{0,60}?\b(fix|correct|repair|removed?|replaced?|changed?|use|switch|moved?|turn|convert(ed)?|call|go for|wrap(ped)?|bound|bind|unlock|drop(ped)?|get rid|compared?)\b|(^|[.!?]\s+)(fix|remove|replace|use|repair|correct|drop|switch|change|convert|stop using|get rid of)\b",
     )
 });
 /// What somebody expects.

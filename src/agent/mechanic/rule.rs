@@ -291,7 +291,7 @@ fn named(engine: &Engine, text: &str) -> Option<Result<Match, String>> {
 fn flagged(engine: &Engine, defect: &Defect) -> BTreeSet<RuleId> {
     const SNIPPETS: usize = 12;
     const LONGEST: usize = 20_000;
-    let inline = defect.inline.iter().filter(|code| code.contains(['(', '=', '!'])).map(|code| ("", code.as_str()));
+    let inline = defect.inline.iter().map(|code| ("", code.as_str()));
     let shown = defect.shown.iter().map(|(language, code)| (language.as_str(), code.as_str()));
     let mut flagged = BTreeSet::new();
     for (language, code) in shown.chain(inline).filter(|(_, code)| code.len() < LONGEST).take(SNIPPETS) {

@@ -67,6 +67,11 @@ impl Scope {
         scope
     }
 
+    /// Whether the text says that more is meant than the places it names.
+    pub(super) fn says_more(text: &str) -> bool {
+        MORE.is_match(text)
+    }
+
     /// Whether the text says that all of the tree is meant.
     pub(super) fn says_everywhere(text: &str) -> bool {
         EVERYWHERE.is_match(text)
@@ -137,6 +142,13 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
 static EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?i)\b(everywhere|throughout|all (the )?(files|places|occurrences|usages|uses|callers|call sites)|whole (tree|repo|repository|project|code ?base)|entire (repo|repository|project|code ?base)|across the|every (file|place|occurrence))\b",
+    )
+});
+static MORE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?ix)\b(everywhere|elsewhere|throughout|anywhere|across|whole|entire|others|them\s+all|all\s+of\s+(them|these|those|it)
+        |(all|every|each|any|both|several|other|few|more|many|similar|these|those|the\s+same)(\s+\S+){0,2}\s+(places?|files?|modules?|occurrences?|calls?|uses?|usages?|spots?|statements?|ones?|functions?|lines?|scripts?|tests?)
+        |for\s+(example|instance)|e\.g|etc)\b",
     )
 });
 static DOCUMENTATION: LazyLock<Regex> = LazyLock::new(|| {

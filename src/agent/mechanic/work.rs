@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Ask, Understanding, rule};
+use super::{Ask, Scope, Understanding, rule};
 use crate::agent::{Error, gate};
 use crate::analysis::{Engine, Language, skip_reason};
 use crate::artifact::ContributeFacts;
@@ -241,13 +241,21 @@ fn step(
                 ));
             }
             rule::is_tied_to_code(engine, &found, defect, files)?;
-            let step = rule::apply(engine, &found.rule, &defect.scope, files)?;
+            let mut step = rule::apply(engine, &found.rule, &defect.scope, files)?;
             if !step.files.keys().any(|path| defect.seen_in.covers(path)) {
                 return Err(format!(
                     "`{}` finds nothing{} that could be repaired",
                     found.rule,
                     defect.seen_in.describe()
                 ));
+            }
+            // Who tells of one place may not know of the others, and has not asked for them.
+            if !Scope::says_more(&format!("{}\n{}", defect.title, defect.body)) {
+                let (named, elsewhere): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                    std::mem::take(&mut step.files).into_iter().partition(|(path, _)| defect.seen_in.covers(path));
+                let others = elsewhere.into_keys();
+                step.left.extend(others.map(|path| format!("`{path}` has the same, and the issue does not name it")));
+                step.files = named;
             }
             Ok(step)
         }
