@@ -164,7 +164,7 @@ pub struct Fix {
 #[derive(Debug, ClapArgs)]
 #[group(multiple = false)]
 pub struct FixTarget {
-    /// Print the change as a diff and touch nothing [default]
+    /// Print the change as a diff and touch nothing (the default)
     #[arg(long)]
     pub diff: bool,
     /// Commit the change onto HEAD as a new branch; the work tree stays as it is
