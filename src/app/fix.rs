@@ -12,7 +12,7 @@ use crate::queue::Leased;
 use crate::store::{Beat, NewRun, RunState};
 use crate::workspace::Remote;
 
-use super::contribute::settings;
+use super::contribute::{of_agent, settings};
 use super::{App, Error, review};
 
 impl App {
@@ -85,7 +85,7 @@ impl App {
                 return Ok(Reply::NothingToFix { why: why.join("; ") });
             }
         };
-        let gated = match gate::check(&self.engine, &tree, &changes, &settings(&config)).await.map_err(agent)? {
+        let gated = match gate::check(&self.engine, &tree, &changes, &settings(&config)).await.map_err(of_agent)? {
             Ok(gated) => gated,
             Err(reasons) => return Ok(Reply::NothingToFix { why: reasons.join("; ") }),
         };
@@ -146,10 +146,6 @@ impl App {
             (Beat::Alive, Class::Retry | Class::RetryAfter(_) | Class::Snooze(_)) => None,
         })
     }
-}
-
-fn agent(source: crate::agent::Error) -> Error {
-    Error::Pipeline(pipeline::Error::Agent { role: "gate", source })
 }
 
 fn summary(reply: &Reply) -> &'static str {
