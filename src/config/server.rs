@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::Error;
+use super::{Error, Registration};
 use crate::domain::Secret;
 
 /// What `serve` runs with.
@@ -23,7 +23,26 @@ pub struct ServerConfig {
     pub web_url: String,
     pub state: PathBuf,
     pub log: LogFormat,
+    /// Logins of the accounts whose installations are served; empty: all of them.
+    pub accounts: Vec<String>,
     pub tuning: Tuning,
+}
+
+/// What `serve` finds when it starts.
+#[derive(Debug, Clone)]
+pub enum Start {
+    Configured(Box<ServerConfig>),
+    /// No App is named anywhere: one can be registered from the browser.
+    SetUp(SetUpConfig),
+}
+
+/// What set-up mode runs with.
+#[derive(Debug, Clone)]
+pub struct SetUpConfig {
+    pub listen: SocketAddr,
+    pub state: PathBuf,
+    pub log: LogFormat,
+    pub overrides: Overrides,
 }
 
 /// Numbers that an operator rarely touches.
@@ -79,6 +98,50 @@ struct FileWire {
     retention_days: Option<u64>,
     reconcile_seconds: Option<u64>,
     poll: bool,
+    accounts: Vec<String>,
+}
+
+impl FileWire {
+    /// Nothing here speaks of an App.
+    fn names_no_app(&self) -> bool {
+        self.app_id.is_none() && self.private_key_file.is_none() && self.webhook_secret_files.is_empty()
+    }
+}
+
+/// The variables that speak of an App.
+const APP_VARIABLES: [&str; 6] = [
+    "OCTOSWARM_APP_ID",
+    "OCTOSWARM_PRIVATE_KEY",
+    "OCTOSWARM_PRIVATE_KEY_FILE",
+    "OCTOSWARM_WEBHOOK_SECRET",
+    "OCTOSWARM_WEBHOOK_SECRET_FILE",
+    "OCTOSWARM_WEBHOOK_SECRET_PREVIOUS",
+];
+
+impl Start {
+    /// Reads file, environment and what was registered from the browser.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, or missing although some of the App is named, with what to do about it.
+    pub fn load(overrides: &Overrides) -> Result<Self, Error> {
+        Self::resolve(overrides, &env)
+    }
+
+    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let file = read_file(overrides, env)?;
+        let state = state_of(overrides, env, &file)?;
+        let nothing = file.names_no_app() && APP_VARIABLES.iter().all(|name| env(name).is_none());
+        if nothing && Registration::load(&state)?.is_none() {
+            let listen = listen_of(overrides, env, &file)?;
+            return Ok(Self::SetUp(SetUpConfig {
+                listen,
+                state,
+                log: log_of(env, &file)?,
+                overrides: overrides.clone(),
+            }));
+        }
+        ServerConfig::resolve(overrides, env).map(|config| Self::Configured(Box::new(config)))
+    }
 }
 
 impl ServerConfig {
@@ -91,36 +154,38 @@ impl ServerConfig {
     }
 
     fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let named = overrides.file.clone().or_else(|| env("OCTOSWARM_CONFIG").map(PathBuf::from));
-        let file = read_file(named.as_deref())?;
-        let state = overrides
-            .state
-            .clone()
-            .or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from))
-            .or(file.state)
-            .map_or_else(|| default_state(env), Ok)?;
-        let app_id = parsed(env, "OCTOSWARM_APP_ID")?.or(file.app_id).ok_or(Error::Missing {
+        let file = read_file(overrides, env)?;
+        let state = state_of(overrides, env, &file)?;
+        // What is configured stands over what was registered from the browser, and never mixes with it: a key of one App
+        // and a secret of another are no use to anybody.
+        let app_id = parsed(env, "OCTOSWARM_APP_ID")?.or(file.app_id);
+        let registration = match (app_id, Registration::load(&state)?) {
+            (Some(id), Some(registration)) if id != registration.app_id => None,
+            (_, registration) => registration,
+        };
+        let app_id = app_id.or(registration.as_ref().map(|r| r.app_id)).ok_or(Error::Missing {
             what: "the App's id",
             hint: "set `app_id` in octoswarm.toml or OCTOSWARM_APP_ID; it stands on the App's settings page",
         })?;
         let private_key = secret(
             env("OCTOSWARM_PRIVATE_KEY"),
-            env("OCTOSWARM_PRIVATE_KEY_FILE").map(PathBuf::from).or(file.private_key_file).as_deref(),
+            env("OCTOSWARM_PRIVATE_KEY_FILE").map(PathBuf::from).or(file.private_key_file.clone()).as_deref(),
         )?
+        .or(registration.as_ref().map(|r| r.private_key.clone()))
         .ok_or(Error::Missing {
             what: "the App's private key",
             hint: "set `private_key_file` in octoswarm.toml, OCTOSWARM_PRIVATE_KEY_FILE or OCTOSWARM_PRIVATE_KEY; \
                    generate the key on the App's settings page",
         })?;
-        let listen = overrides
-            .listen
-            .map_or_else(|| parsed(env, "OCTOSWARM_LISTEN"), |listen| Ok(Some(listen)))?
-            .or(file.listen)
-            .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 3000)));
+        let listen = listen_of(overrides, env, &file)?;
         let millis = |name, from_file: Option<u64>, default| -> Result<Duration, Error> {
             Ok(Duration::from_millis(parsed(env, name)?.or(from_file).unwrap_or(default)))
         };
-        let poll = overrides.poll || parsed(env, "OCTOSWARM_POLL")?.unwrap_or(file.poll);
+        let registered_to_poll = registration.as_ref().is_some_and(|r| r.poll);
+        let poll = overrides.poll || parsed(env, "OCTOSWARM_POLL")?.unwrap_or(file.poll || registered_to_poll);
+        let (api_default, web_default) = registration
+            .as_ref()
+            .map_or(("https://api.github.com", "https://github.com"), |r| (&r.api_url, &r.web_url));
         // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits.
         let usual = if poll { 5 } else { 300 };
         let reconcile = parsed(env, "OCTOSWARM_RECONCILE_SECONDS")?.or(file.reconcile_seconds).unwrap_or(usual);
@@ -128,22 +193,19 @@ impl ServerConfig {
             app_id,
             private_key,
             webhook_secrets: match webhook_secrets(env, &file.webhook_secret_files) {
+                Err(Error::Missing { .. }) if registration.is_some() => {
+                    registration.iter().map(|r| r.webhook_secret.clone()).collect()
+                }
                 // Nobody signs what is taken from the log.
                 Err(Error::Missing { .. }) if poll => Vec::new(),
                 secrets => secrets?,
             },
             listen,
-            api_url: base_url("api_url", env("OCTOSWARM_API_URL").or(file.api_url), "https://api.github.com")?,
-            web_url: base_url("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url), "https://github.com")?,
+            api_url: base_url("api_url", env("OCTOSWARM_API_URL").or(file.api_url.clone()), api_default)?,
+            web_url: base_url("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url.clone()), web_default)?,
             state,
-            log: match env("OCTOSWARM_LOG_FORMAT").as_deref() {
-                None => file.log.unwrap_or_default(),
-                Some("text") => LogFormat::Text,
-                Some("json") => LogFormat::Json,
-                Some(other) => {
-                    return Err(invalid("OCTOSWARM_LOG_FORMAT", format!("`{other}` is neither text nor json")));
-                }
-            },
+            log: log_of(env, &file)?,
+            accounts: accounts(env("OCTOSWARM_ACCOUNTS"), &file.accounts)?,
             tuning: Tuning {
                 workers: parsed(env, "OCTOSWARM_WORKERS")?.or(file.workers).unwrap_or(4).clamp(1, 256),
                 write_pace: millis("OCTOSWARM_WRITE_PACE_MS", file.write_pace_ms, 1_000)?,
@@ -185,8 +247,46 @@ fn default_state(env: &dyn Fn(&str) -> Option<String>) -> Result<PathBuf, Error>
         .ok_or(Error::Missing { what: "a place for the state", hint: "name one with --state or OCTOSWARM_STATE" })
 }
 
+fn state_of(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>, file: &FileWire) -> Result<PathBuf, Error> {
+    let named = overrides.state.clone().or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from)).or(file.state.clone());
+    named.map_or_else(|| default_state(env), Ok)
+}
+
+fn listen_of(
+    overrides: &Overrides,
+    env: &dyn Fn(&str) -> Option<String>,
+    file: &FileWire,
+) -> Result<SocketAddr, Error> {
+    let named = overrides.listen.map_or_else(|| parsed(env, "OCTOSWARM_LISTEN"), |listen| Ok(Some(listen)))?;
+    Ok(named.or(file.listen).unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 3000))))
+}
+
+fn log_of(env: &dyn Fn(&str) -> Option<String>, file: &FileWire) -> Result<LogFormat, Error> {
+    match env("OCTOSWARM_LOG_FORMAT").as_deref() {
+        None => Ok(file.log.unwrap_or_default()),
+        Some("text") => Ok(LogFormat::Text),
+        Some("json") => Ok(LogFormat::Json),
+        Some(other) => Err(invalid("OCTOSWARM_LOG_FORMAT", format!("`{other}` is neither text nor json"))),
+    }
+}
+
+/// Logins, from the variable (separated by commas) or the file.
+fn accounts(from_env: Option<String>, file: &[String]) -> Result<Vec<String>, Error> {
+    let given = match &from_env {
+        Some(list) => list.split(',').map(|login| login.trim().to_owned()).collect(),
+        None => file.to_vec(),
+    };
+    let login = |text: &String| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    match given.iter().find(|account| !login(account)) {
+        Some(odd) => Err(invalid("accounts", format!("`{odd}` is not the login of an organisation or a user"))),
+        None => Ok(given),
+    }
+}
+
 /// The named file must exist; `octoswarm.toml` in the working directory may.
-fn read_file(named: Option<&Path>) -> Result<FileWire, Error> {
+fn read_file(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<FileWire, Error> {
+    let named = overrides.file.clone().or_else(|| env("OCTOSWARM_CONFIG").map(PathBuf::from));
+    let named = named.as_deref();
     let path = named.unwrap_or_else(|| Path::new("octoswarm.toml"));
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -332,5 +432,46 @@ mod tests {
         let config = load(&vars).unwrap();
         assert_eq!(config.webhook_secrets.iter().map(Secret::expose).collect::<Vec<_>>(), ["s3cret", "old"]);
         assert!(!format!("{config:?}").contains("s3cret"));
+    }
+
+    fn start(vars: &[(&str, &str)], state: &Path) -> Result<Start, Error> {
+        let vars: HashMap<String, String> = vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let overrides = Overrides { state: Some(state.to_owned()), ..Overrides::default() };
+        Start::resolve(&overrides, &|name| vars.get(name).cloned())
+    }
+
+    #[test]
+    fn with_no_app_named_anywhere_it_can_be_set_up_and_then_starts() {
+        let state = tempfile::tempdir().unwrap();
+        assert!(matches!(start(&[], state.path()), Ok(Start::SetUp(_))));
+        assert!(matches!(start(&FULL[1..2], state.path()), Err(Error::Missing { .. })), "half of an App is a mistake");
+        let registration = Registration {
+            app_id: 9,
+            slug: "octoswarm-acme".into(),
+            html_url: "https://ghes.example/github-apps/octoswarm-acme".into(),
+            api_url: "https://ghes.example/api/v3".into(),
+            web_url: "https://ghes.example".into(),
+            private_key: Secret::new("pem of 9"),
+            webhook_secret: Secret::new("secret of 9"),
+            poll: true,
+        };
+        registration.save(state.path()).unwrap();
+        let Ok(Start::Configured(config)) = start(&[], state.path()) else { panic!("it is registered") };
+        assert_eq!(
+            (config.app_id, config.api_url.as_str(), config.tuning.poll),
+            (9, "https://ghes.example/api/v3", true)
+        );
+        assert_eq!(config.webhook_secrets[0].expose(), "secret of 9");
+        let Ok(Start::Configured(config)) = start(&FULL, state.path()) else { panic!("another App is configured") };
+        assert_eq!((config.app_id, config.api_url.as_str()), (7, "https://api.github.com"));
+        assert!(matches!(start(&FULL[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");
+    }
+
+    #[test]
+    fn an_account_is_a_login() {
+        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme, mona-lisa")]).collect();
+        assert_eq!(load(&vars).unwrap().accounts, ["acme", "mona-lisa"]);
+        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,,")]).collect();
+        assert!(matches!(load(&vars), Err(Error::Invalid { .. })));
     }
 }

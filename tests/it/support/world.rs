@@ -333,6 +333,7 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) ->
         web_url: github.web_url(),
         state: state.path().to_owned(),
         log: LogFormat::Text,
+        accounts: Vec::new(),
         tuning: Tuning {
             workers: 4,
             write_pace: Duration::ZERO,
