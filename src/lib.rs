@@ -29,6 +29,7 @@ pub mod app;
 
 // Doors.
 pub mod cli;
+pub mod dashboard;
 pub mod webhook;
 
 // Try it.

@@ -221,7 +221,7 @@ impl App {
             Commits::Auto => CommitMode::Git,
         };
         let app = self.identity().await?;
-        let who = self.bot(app).await?;
+        let who = self.bot(app, repo.installation()).await?;
         let publisher = self.publisher.under(&leased.lease);
         let pushed = publisher.push(repo, app, who, &self.mirrors, new, edits, intent, mode, &leased.cancel).await;
         match pushed {

@@ -10,6 +10,7 @@ use crate::domain::{
 use crate::github::{self, Reaction, Repo, payload::Parsed};
 use crate::publish::ReactTo;
 use crate::router::{self, Names, Route};
+use crate::stdx::text::visible_line;
 use crate::store::{DeliveryState, Enqueued, NewJob};
 
 use super::{App, Error};
@@ -84,6 +85,10 @@ impl App {
 
     /// Routes one event; `cause` is absent when no delivery told of it.
     pub(super) async fn event(&self, cause: Option<&DeliveryId>, event: &Event) -> Result<Settled, Error> {
+        // Before anything is asked of GitHub: for a stranger's installation not even a token is minted.
+        if let Some(reason) = self.unserved(event) {
+            return Ok(ignored(reason));
+        }
         let identity = self.identity().await?;
         let sender = sender(event);
         // What we opened or pushed wants its review; all else that we caused is over with having been done.
@@ -129,6 +134,36 @@ impl App {
                 self.ask_for_commands(cause, &repo, *target, comment.written_at).await
             }
         }
+    }
+
+    /// Why nothing is done about the event, when its account is not on the list. What takes something away is always heard.
+    fn unserved(&self, event: &Event) -> Option<String> {
+        let account = match event {
+            Event::Pull(pull) => pull.repo.owner(),
+            Event::Rerequested { repo, .. } => repo.owner(),
+            Event::Issue(issue) => issue.place.repo.owner(),
+            Event::Comment(comment) => comment.place.repo.owner(),
+            Event::Installation(event) => match event.action {
+                InstallationAction::Deleted { .. }
+                | InstallationAction::Suspended
+                | InstallationAction::Removed { .. } => return None,
+                InstallationAction::Created
+                | InstallationAction::Unsuspended
+                | InstallationAction::PermissionsAccepted
+                | InstallationAction::Added { .. } => event.account.as_str(),
+            },
+        };
+        if self.serves(account) {
+            return None;
+        }
+        if let Event::Installation(InstallationEvent { action: InstallationAction::Created, sender, .. }) = event {
+            tracing::warn!(
+                "`{}` installed the App on `{}`, which is not among `accounts`: nothing is done there",
+                visible_line(&sender.login),
+                visible_line(account)
+            );
+        }
+        Some(format!("`{account}` is not among `accounts`, so nothing is done there"))
     }
 
     /// The word that something ended may come late, or again: what GitHub says now counts.

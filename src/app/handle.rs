@@ -13,6 +13,10 @@ pub(super) const NOT_SHOWN_YET: Millis = 30_000;
 impl App {
     pub(super) async fn handle(&self, leased: Leased) -> Result<(), Failure> {
         let done = match &leased.job {
+            // Enqueued before the account was taken off the list.
+            job if owner(job).is_some_and(|owner| !self.serves(owner)) => {
+                Err(Error::Overtaken("its account is not among `accounts` any more".to_owned()))
+            }
             Job::Delivery { guid } => self.delivery(guid).await,
             Job::Review(target) => self.review(target, &leased).await,
             Job::Command(target) => self.command(target, &leased).await,
@@ -39,6 +43,17 @@ impl App {
             None => error.class(),
         }
     }
+}
+
+/// The account whose repository the job is about.
+fn owner(job: &Job) -> Option<&str> {
+    Some(match job {
+        Job::Delivery { .. } => return None,
+        Job::Review(target) => target.repo.owner(),
+        Job::Command(target) => target.place.repo.owner(),
+        Job::Fix(target) => target.place.repo.owner(),
+        Job::Contribute(target) => target.place.repo.owner(),
+    })
 }
 
 /// A job is not to blame when GitHub is away: it waits as long as it has waited already, for a day. After that each

@@ -16,6 +16,7 @@ pub mod local;
 mod reconcile;
 mod review;
 pub mod runs;
+pub mod setup;
 mod wire;
 
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
-use crate::domain::{Identity, Millis, RunId};
+use crate::domain::{Identity, InstallationId, Millis, RunId};
 use crate::github::{AppInfo, Github};
 use crate::publish::Publisher;
 use crate::queue::Queue;
@@ -67,6 +68,8 @@ pub struct App {
     breaker: Arc<breaker::Breaker>,
     /// How often the delivery log is read.
     reconcile_every: Option<Duration>,
+    /// Logins of the accounts that are served; empty: all of them.
+    accounts: Arc<[String]>,
     /// Nobody can reach our webhook: the delivery log is all we have.
     poll: bool,
     started_at: Millis,
@@ -139,12 +142,17 @@ impl App {
         &self.store
     }
 
+    /// Whether installations of that account are any of our business.
+    fn serves(&self, account: &str) -> bool {
+        self.accounts.is_empty() || self.accounts.iter().any(|served| served.eq_ignore_ascii_case(account))
+    }
+
     async fn identity(&self) -> Result<&AppInfo, Error> {
         Ok(self.identity.get_or_try_init(|| self.github.app()).await?)
     }
 
-    async fn bot(&self, app: &AppInfo) -> Result<&Identity, Error> {
-        Ok(self.bot.get_or_try_init(|| self.github.bot_identity(app)).await?)
+    async fn bot(&self, app: &AppInfo, through: InstallationId) -> Result<&Identity, Error> {
+        Ok(self.bot.get_or_try_init(|| self.github.bot_identity(app, through)).await?)
     }
 
     /// Where this server keeps its things is nobody else's business.

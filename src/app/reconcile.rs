@@ -201,7 +201,7 @@ impl App {
     pub async fn sweep(&self) -> Result<usize, Error> {
         let (mut found, mut failed) = (0, None);
         for installation in self.github.installations().await? {
-            if installation.suspended {
+            if installation.suspended || !self.serves(&installation.account) {
                 continue;
             }
             let repositories = match self.github.repositories(installation.id).await {

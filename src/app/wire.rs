@@ -40,6 +40,7 @@ impl App {
             bot: Arc::default(),
             breaker: Arc::default(),
             reconcile_every: config.tuning.reconcile,
+            accounts: config.accounts.as_slice().into(),
             poll: config.tuning.poll,
             started_at,
             on_its_way: i64::try_from(2 * config.tuning.settle.as_millis()).unwrap_or(i64::MAX),

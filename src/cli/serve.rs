@@ -1,29 +1,106 @@
 //! `octoswarm serve`: mounts the doors, works the queue, stops in order.
 
 use std::process::ExitCode;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::Context;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{any, get};
 use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
 use super::{Exit, Failure, args, report, start_logging};
+use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
-use crate::config::{Overrides, ServerConfig};
+use crate::config::{Overrides, ServerConfig, SetUpConfig, Start};
+use crate::dashboard::{Door, SetUpPages};
+use crate::domain::Clock;
 use crate::webhook;
+
+const LOG_FILTER: &str = "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn";
 
 pub async fn cmd_serve(args: args::Serve) -> Exit {
     let overrides = Overrides { file: args.config, listen: args.listen, state: args.state, poll: args.poll };
-    let config = ServerConfig::load(&overrides).map_err(|e| Failure::Usage(e.into()))?;
-    start_logging(config.log, "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn");
+    match Start::load(&overrides).map_err(|e| Failure::Usage(e.into()))? {
+        Start::Configured(config) => serve(*config).await,
+        Start::SetUp(config) => set_up(config).await,
+    }
+}
+
+/// The usual case: there is an App.
+async fn serve(config: ServerConfig) -> Exit {
+    start_logging(config.log, LOG_FILTER);
     let app = App::new(&config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
+    let doors = doors(&app, &config)?;
+    let (listener, shutdown) = open(config.listen).await?;
+    tokio::join!(
+        webhook::serve_http(listener, doors, shutdown.clone(), webhook::Limits::default()),
+        app.work(shutdown.clone()),
+    );
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// No App is named anywhere: one can be made in the browser, and then the same process goes on with it.
+async fn set_up(config: SetUpConfig) -> Exit {
+    start_logging(config.log, LOG_FILTER);
+    let setup = SetUp::new(config.clone(), Clock::system()).map_err(|error| Failure::Failed(error.into()))?;
+    let (listener, shutdown) = open(config.listen).await?;
+    let door = Door::new(listener.local_addr()?, config.public_url.as_deref(), |link| {
+        report::note(&format!("set up octoswarm: open {link}"));
+    });
+    report::note("no GitHub App is configured yet: it is made in the browser, in a few minutes");
+    door.announce();
+    if !config.listen.ip().is_loopback() && config.public_url.is_none() {
+        report::note(
+            "the link travels readable from another machine: open it there through `ssh -L 3000:127.0.0.1:3000`, or set \
+             OCTOSWARM_PUBLIC_URL to the https address of the proxy in front of this server",
+        );
+    }
+    let pages = SetUpPages::new(setup.clone(), door);
+    let mounted = Mounted::new(waiting().merge(pages.router()));
+    let work = async {
+        let Started { app, config } = tokio::select! {
+            started = setup.started() => started,
+            () = shutdown.cancelled() => return Ok(()),
+        };
+        // The pages stay until their person is done with them.
+        mounted.replace(doors(&app, &config)?.merge(pages.router()));
+        tracing::info!("set up: the App is served from now on");
+        app.work(shutdown.clone()).await;
+        Ok::<(), Failure>(())
+    };
+    let http = webhook::serve_http(listener, mounted.router(), shutdown.clone(), webhook::Limits::default());
+    let ((), worked) = tokio::join!(http, async {
+        let worked = work.await;
+        if worked.is_err() {
+            shutdown.cancel();
+        }
+        worked
+    });
+    worked?;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn open(listen: std::net::SocketAddr) -> Result<(TcpListener, CancellationToken), Failure> {
+    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    // The one line on standard output: where we are, for whoever started us with port 0.
+    report::line(&format!("listening on http://{}", listener.local_addr()?));
+    let shutdown = CancellationToken::new();
+    tokio::spawn(stop_on_signal(shutdown.clone())?);
+    Ok((listener, shutdown))
+}
+
+/// What a server with an App answers.
+fn doors(app: &App, config: &ServerConfig) -> Result<Router, Failure> {
     let mut router = health(app.clone());
     // Who polls may have no secret: then there is no door that would need one.
     if !config.webhook_secrets.is_empty() {
@@ -36,19 +113,44 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
             "deliveries are taken from the App's delivery log; the App's webhook must be active, whatever its address"
         );
     }
-    let listener =
-        TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
-    // The one line on standard output: where we are, for whoever started us with port 0.
-    report::line(&format!("listening on http://{}", listener.local_addr()?));
+    Ok(router)
+}
 
-    let shutdown = CancellationToken::new();
-    tokio::spawn(stop_on_signal(shutdown.clone())?);
-    tokio::join!(
-        webhook::serve_http(listener, router, shutdown.clone(), webhook::Limits::default()),
-        app.work(shutdown.clone()),
-    );
-    tracing::info!("stopped");
-    Ok(ExitCode::SUCCESS)
+/// What a server without an App answers beside the set-up pages. GitHub keeps what it could not deliver, and is asked for it.
+fn waiting() -> Router {
+    let not_yet = || async {
+        let why = "no GitHub App is set up yet";
+        let body = Json(serde_json::json!({ "ready": false, "reason": why }));
+        (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], body)
+    };
+    Router::new()
+        .route("/", get(|| async { Redirect::to("/setup") }))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(not_yet))
+        .route("/webhook", any(not_yet))
+}
+
+/// A router that can be exchanged while connections are open.
+#[derive(Clone)]
+struct Mounted(Arc<RwLock<Router>>);
+
+impl Mounted {
+    fn new(router: Router) -> Self {
+        Self(Arc::new(RwLock::new(router)))
+    }
+
+    fn replace(&self, router: Router) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = router;
+    }
+
+    fn router(&self) -> Router {
+        Router::new().fallback(Self::pass).with_state(self.clone())
+    }
+
+    async fn pass(State(mounted): State<Self>, request: Request) -> Response {
+        let router = mounted.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        router.oneshot(request).await.into_response()
+    }
 }
 
 /// `/healthz`: the process answers. `/readyz`: a delivery could be stored now.

@@ -22,6 +22,8 @@ pub struct Registration {
     pub webhook_secret: Secret,
     /// The App was made for a server that no webhook can reach.
     pub poll: bool,
+    /// Whom a public App serves, as chosen when it was made; empty: everybody.
+    pub accounts: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -34,6 +36,8 @@ struct RegistrationWire {
     private_key: String,
     webhook_secret: String,
     poll: bool,
+    #[serde(default)]
+    accounts: Vec<String>,
 }
 
 impl Registration {
@@ -64,6 +68,7 @@ impl Registration {
             private_key: Secret::new(wire.private_key),
             webhook_secret: Secret::new(wire.webhook_secret),
             poll: wire.poll,
+            accounts: wire.accounts,
         };
         if registration.private_key.is_empty() || registration.webhook_secret.is_empty() {
             return Err(Error::Empty { what: format!("a secret in {}", shown()) });
@@ -85,6 +90,7 @@ impl Registration {
             private_key: self.private_key.expose().to_owned(),
             webhook_secret: self.webhook_secret.expose().to_owned(),
             poll: self.poll,
+            accounts: self.accounts.clone(),
         };
         file::write_private(&Self::path(state), &serde_json::to_vec_pretty(&wire)?)
     }
@@ -106,6 +112,7 @@ mod tests {
             private_key: Secret::new("pem"),
             webhook_secret: Secret::new(secret),
             poll: false,
+            accounts: vec!["acme".into()],
         }
     }
 
@@ -118,6 +125,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         let loaded = Registration::load(state.path()).unwrap().unwrap();
         assert_eq!((loaded.app_id, loaded.webhook_secret.expose()), (7, "s3cret"));
+        assert_eq!(loaded.accounts, ["acme"]);
         assert!(!format!("{loaded:?}").contains("s3cret"));
     }
 

@@ -42,6 +42,10 @@ pub struct SetUpConfig {
     pub listen: SocketAddr,
     pub state: PathBuf,
     pub log: LogFormat,
+    /// Where people and GitHub reach this server, when that is not where it listens.
+    pub public_url: Option<String>,
+    /// The GitHub to begin with; github.com when nothing is said.
+    pub web_url: Option<String>,
     pub overrides: Overrides,
 }
 
@@ -99,6 +103,7 @@ struct FileWire {
     reconcile_seconds: Option<u64>,
     poll: bool,
     accounts: Vec<String>,
+    public_url: Option<String>,
 }
 
 impl FileWire {
@@ -133,10 +138,15 @@ impl Start {
         let nothing = file.names_no_app() && APP_VARIABLES.iter().all(|name| env(name).is_none());
         if nothing && Registration::load(&state)?.is_none() {
             let listen = listen_of(overrides, env, &file)?;
+            let address = |what, given: Option<String>| {
+                given.map(|given| base_url(what, Some(given), "")).transpose()
+            };
             return Ok(Self::SetUp(SetUpConfig {
                 listen,
                 state,
                 log: log_of(env, &file)?,
+                public_url: address("public_url", env("OCTOSWARM_PUBLIC_URL").or(file.public_url.clone()))?,
+                web_url: address("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url.clone()))?,
                 overrides: overrides.clone(),
             }));
         }
@@ -205,7 +215,10 @@ impl ServerConfig {
             web_url: base_url("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url.clone()), web_default)?,
             state,
             log: log_of(env, &file)?,
-            accounts: accounts(env("OCTOSWARM_ACCOUNTS"), &file.accounts)?,
+            accounts: match (accounts(env("OCTOSWARM_ACCOUNTS"), &file.accounts)?, registration) {
+                (none, Some(registration)) if none.is_empty() => registration.accounts,
+                (given, _) => given,
+            },
             tuning: Tuning {
                 workers: parsed(env, "OCTOSWARM_WORKERS")?.or(file.workers).unwrap_or(4).clamp(1, 256),
                 write_pace: millis("OCTOSWARM_WRITE_PACE_MS", file.write_pace_ms, 1_000)?,
@@ -454,6 +467,7 @@ mod tests {
             private_key: Secret::new("pem of 9"),
             webhook_secret: Secret::new("secret of 9"),
             poll: true,
+            accounts: vec!["acme".into()],
         };
         registration.save(state.path()).unwrap();
         let Ok(Start::Configured(config)) = start(&[], state.path()) else { panic!("it is registered") };
@@ -462,6 +476,7 @@ mod tests {
             (9, "https://ghes.example/api/v3", true)
         );
         assert_eq!(config.webhook_secrets[0].expose(), "secret of 9");
+        assert_eq!(config.accounts, ["acme"]);
         let Ok(Start::Configured(config)) = start(&FULL, state.path()) else { panic!("another App is configured") };
         assert_eq!((config.app_id, config.api_url.as_str()), (7, "https://api.github.com"));
         assert!(matches!(start(&FULL[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");

@@ -51,15 +51,16 @@ impl Github {
             events: wire.events,
         })
     }
-    /// Whose name the App's commits carry: the address ties them to its bot account. Asked for once; needs an installation,
-    /// because GitHub shows accounts to installations only.
+
+    /// Whose name the App's commits carry: the address ties them to its bot account. Asked for once, through the given
+    /// installation, because GitHub shows accounts to installations only.
     ///
     /// # Errors
-    /// `NotFound` when the App is installed nowhere, or its installations are all suspended; else as [`Error`] says.
-    pub async fn bot_identity(&self, app: &AppInfo) -> Result<Identity, Error> {
+    /// As [`Error`] says.
+    pub async fn bot_identity(&self, app: &AppInfo, through: InstallationId) -> Result<Identity, Error> {
         let id = match app.bot_id {
             Some(id) => id,
-            None => *self.bot_id.get_or_try_init(|| self.find_bot(&app.bot_login)).await?,
+            None => *self.bot_id.get_or_try_init(|| self.find_bot(&app.bot_login, through)).await?,
         };
         let host = self.web_origin.split_once("://").map_or(self.web_origin.as_str(), |(_, host)| host);
         // An address in brackets has colons of its own, and is nobody's mail domain either way.
@@ -67,12 +68,7 @@ impl Github {
         Ok(Identity { name: app.bot_login.clone(), email: format!("{id}+{}@users.noreply.{host}", app.bot_login) })
     }
 
-    async fn find_bot(&self, login: &str) -> Result<u64, Error> {
-        let installations = self.installations().await?;
-        let some =
-            installations.iter().find(|installation| !installation.suspended).map(|installation| installation.id);
-        let installation: InstallationId =
-            some.ok_or_else(|| Error::NotFound { call: "an installation of the App".to_owned() })?;
+    async fn find_bot(&self, login: &str, installation: InstallationId) -> Result<u64, Error> {
         let call = self.client.call(&endpoint::GET_USER, &[login]);
         let key = Key { installation, repository: None, access: endpoint::GET_USER.access };
         let wire: UserWire = client::decode(&call, &self.send(key, &call).await?.body)?;

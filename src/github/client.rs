@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Options;
-use super::endpoint::{Effect, Endpoint, encode};
+use super::endpoint::{Access, Effect, Endpoint, encode};
 use super::error::Error;
 use super::limits::{Lane, Limits, Resource, is_limit};
 use super::redact::redact;
@@ -93,7 +93,8 @@ impl Client {
                 let (parts, body) = request.into_parts();
                 let body = body.collect().await?.to_bytes();
                 let request = reqwest::Request::try_from(http::Request::from_parts(parts, body))?;
-                Ok(transport.execute(request).await?.into())
+                // The address is told by the call's own text, which knows what may be shown.
+                Ok(transport.execute(request).await.map_err(reqwest::Error::without_url)?.into())
             })
         });
         let built = OctocrabBuilder::new_empty().with_service(service).with_auth(AuthState::None).build();
@@ -220,13 +221,16 @@ impl Client {
 
     async fn exchange(&self, token: &Secret, call: &Call) -> Result<(u16, Answer), Error> {
         let network = |source: Failure| Error::Network { call: call.text(), source };
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose())).map_err(|e| network(e.into()))?;
-        bearer.set_sensitive(true);
-        let builder = http::Request::builder()
+        let mut builder = http::Request::builder()
             .method(call.endpoint.method.clone())
             .uri(format!("{}{}", self.origin, call.path_and_query))
-            .header(ACCEPT, call.accept)
-            .header(AUTHORIZATION, bearer);
+            .header(ACCEPT, call.accept);
+        if call.endpoint.access != Access::Nobody {
+            let mut bearer =
+                HeaderValue::from_str(&format!("Bearer {}", token.expose())).map_err(|e| network(e.into()))?;
+            bearer.set_sensitive(true);
+            builder = builder.header(AUTHORIZATION, bearer);
+        }
         let request = self.http.build_request(builder, call.body.as_ref()).map_err(|e| network(e.into()))?;
         let response = self.http.execute(request).await.map_err(|e| network(e.into()))?;
         let (parts, mut body) = response.into_parts();
@@ -335,6 +339,10 @@ impl Call {
 
     /// "`GET /repos/o/r/pulls/7`", for messages; a query is left out.
     pub(super) fn text(&self) -> String {
+        // Its path holds a code that is as good as a key.
+        if self.endpoint.access == Access::Nobody {
+            return format!("{} {}", self.endpoint.method, self.endpoint.template.replace("{}", "…"));
+        }
         let path = self.path_and_query.split('?').next().unwrap_or_default();
         match self.endpoint.template {
             "graphql" => format!("{} {path} ({})", self.endpoint.method, self.endpoint.name),

@@ -24,6 +24,8 @@ pub enum Level {
 /// which the installation's owner has not accepted is not minted at all, so what reviews need stands apart from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
+    /// No token: there is no App yet.
+    Nobody,
     /// The App's own JWT.
     App,
     /// List what an installation holds: the only token that is not narrowed to one repository.
@@ -78,6 +80,8 @@ macro_rules! endpoints {
 }
 
 endpoints! {
+    /// Turns the code that GitHub gave to a browser into an App, once.
+    CREATE_APP = Nobody Writes POST "/app-manifests/{}/conversions" [];
     GET_APP = App Reads GET "/app" [];
     MINT_TOKEN = App Reads POST "/app/installations/{}/access_tokens" [];
     GET_PULL = Read Reads GET "/repos/{}/{}/pulls/{}" [PullRequests: Read];
@@ -124,6 +128,9 @@ endpoints! {
     UPDATE_COMMENT = WriteIssues Writes PATCH "/repos/{}/{}/issues/comments/{}" [Issues: Write, PullRequests: Write];
     REACT_TO_ISSUE = WriteIssues Writes POST "/repos/{}/{}/issues/{}/reactions" [Issues: Write, PullRequests: Write];
     REACT_TO_COMMENT = WriteIssues Writes POST "/repos/{}/{}/issues/comments/{}/reactions" [Issues: Write, PullRequests: Write];
+
+    GET_LABEL = ReadIssues Reads GET "/repos/{}/{}/labels/{}" [Issues: Read];
+    CREATE_LABEL = WriteIssues Writes POST "/repos/{}/{}/labels" [Issues: Write];
 
     GET_BRANCH_HEAD = Read Reads GET "/repos/{}/{}/git/ref/heads/{*}" [Contents: Read];
     GET_COMMIT = Read Reads GET "/repos/{}/{}/commits/{}" [Contents: Read];
@@ -227,7 +234,8 @@ mod tests {
         assert_eq!(GET_CONTENT.path(&["o", "r", ".github/a b#.yml"]), "/repos/o/r/contents/.github/a%20b%23.yml");
     }
 
-    const ALL: [Access; 9] = [
+    const ALL: [Access; 10] = [
+        Access::Nobody,
         Access::App,
         Access::Survey,
         Access::Read,

@@ -11,10 +11,15 @@ pub use super::payload::EVENTS;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Manifest {
     pub name: String,
+    #[serde(default)]
+    pub description: String,
     pub public: bool,
     pub default_permissions: BTreeMap<String, String>,
     pub default_events: BTreeSet<String>,
 }
+
+/// The manifest that this binary was built with.
+pub const EMBEDDED: &str = include_str!("../../app-manifest.yml");
 
 /// # Errors
 /// When the text is no manifest.

@@ -7,6 +7,7 @@ mod anchor;
 mod check;
 mod error;
 mod guard;
+mod label;
 mod ledger;
 mod marker;
 mod neutral;

@@ -1,4 +1,4 @@
-//! What the standard library lacks: hashes as hex, atomic files, text trimming, backoff.
+//! What the standard library lacks: hashes as hex, atomic files, text trimming, unguessable words.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
@@ -6,3 +6,4 @@
 pub mod file;
 pub mod hash;
 pub mod text;
+pub mod token;

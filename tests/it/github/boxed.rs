@@ -104,7 +104,7 @@ async fn roles_repositories_and_installations_are_told() {
     let repositories = world.client.repositories(world.repo.installation()).await.unwrap();
     assert_eq!(repositories.iter().map(|repo| repo.name.to_string()).collect::<Vec<_>>(), [REPO]);
     let app = world.client.app().await.unwrap();
-    let identity = world.client.bot_identity(&app).await.unwrap();
+    let identity = world.client.bot_identity(&app, world.repo.installation()).await.unwrap();
     assert!(identity.email.ends_with("+octoswarm[bot]@users.noreply.127.0.0.1"), "{}", identity.email);
     world.end();
     assert!(!world.repo.role_of("nobody-at-all").await.unwrap().writes);

@@ -176,10 +176,6 @@ async fn a_suspended_installation_is_refused_with_what_to_do() {
 async fn commits_carry_the_bots_name_and_the_address_that_belongs_to_it() {
     let world = world(|seen, _| match seen.path.as_str() {
         "/api/v3/app" => ok(json!({ "id": 42, "slug": "octoswarm", "name": "Octoswarm" })),
-        "/api/v3/app/installations" => ok(json!([
-            { "id": 1, "account": { "login": "a" }, "suspended_at": "2027-01-15T08:00:00Z" },
-            { "id": 2, "account": { "login": "b" }, "suspended_at": null },
-        ])),
         "/api/v3/users/octoswarm%5Bbot%5D" => ok(json!({ "id": 1234, "login": "octoswarm[bot]", "type": "Bot" })),
         other => panic!("{other}"),
     })
@@ -187,11 +183,11 @@ async fn commits_carry_the_bots_name_and_the_address_that_belongs_to_it() {
     let app = world.github.app().await.unwrap();
     assert_eq!(app.bot_id, None);
     for _ in 0..3 {
-        let identity = world.github.bot_identity(&app).await.unwrap();
+        let identity = world.github.bot_identity(&app, InstallationId(2)).await.unwrap();
         assert_eq!(identity.name, "octoswarm[bot]");
         assert_eq!(identity.email, "1234+octoswarm[bot]@users.noreply.127.0.0.1");
     }
-    assert_eq!(world.stub.seen().len(), 3, "asked for once");
+    assert_eq!(world.stub.seen().len(), 2, "asked for once");
     assert_eq!(world.github.app().await.unwrap().bot_id, Some(1234));
 }
 
@@ -205,17 +201,6 @@ async fn the_bots_address_is_of_the_server_it_lives_on() {
     ] {
         let github =
             Github::new(Options { web_base: web_base.to_owned(), ..options(&world.stub, &world.clock) }).unwrap();
-        assert_eq!(github.bot_identity(&app).await.unwrap().email, want);
+        assert_eq!(github.bot_identity(&app, InstallationId(2)).await.unwrap().email, want);
     }
-}
-
-#[tokio::test]
-async fn an_app_without_an_installation_has_no_bot_to_be_found() {
-    let world = world(|seen, _| match seen.path.as_str() {
-        "/api/v3/app" => ok(json!({ "id": 42, "slug": "octoswarm", "name": "Octoswarm" })),
-        _ => ok(json!([{ "id": 1, "account": null, "suspended_at": "2027-01-15T08:00:00Z" }])),
-    })
-    .await;
-    let app = world.github.app().await.unwrap();
-    assert!(matches!(world.github.bot_identity(&app).await, Err(Error::NotFound { .. })));
 }
