@@ -21,6 +21,8 @@ pub struct DeliveryInfo {
     pub event: String,
     pub action: Option<String>,
     pub delivered_at: Millis,
+    /// GitHub's word on how it went: `OK`, or what failed.
+    pub status: String,
     /// What we answered; 0 when GitHub heard nothing.
     pub status_code: u16,
     /// We took it: a status of 200 to 299.
@@ -56,6 +58,8 @@ struct DeliveryWire {
     event: String,
     action: Option<String>,
     delivered_at: Option<DateTime<Utc>>,
+    #[serde(default)]
+    status: String,
     status_code: Option<i64>,
     #[serde(default)]
     redelivery: bool,
@@ -86,6 +90,7 @@ impl DeliveryWire {
             event: self.event,
             action: self.action,
             delivered_at: self.delivered_at?.timestamp_millis(),
+            status: self.status,
             status_code,
             ok: (200..300).contains(&status_code),
             redelivery: self.redelivery,

@@ -24,6 +24,8 @@ pub enum Level {
 /// which the installation's owner has not accepted is not minted at all, so what reviews need stands apart from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
+    /// No token at all.
+    Nobody,
     /// The App's own JWT.
     App,
     /// List what an installation holds: the only token that is not narrowed to one repository.
@@ -99,6 +101,11 @@ endpoints! {
     /// Nor is this one.
     GIT_PUSH = Push Writes POST "git" [Contents: Write];
 
+    /// Tells whether a GitHub answers, whoever asks.
+    GET_META = Nobody Reads GET "/meta" [];
+    GET_HOOK_CONFIG = App Reads GET "/app/hook/config" [];
+    /// Costs nothing of the limit that it tells.
+    GET_RATE_LIMIT = Survey Reads GET "/rate_limit" [];
     LIST_INSTALLATIONS = App Reads GET "/app/installations" [];
     LIST_DELIVERIES = App Reads GET "/app/hook/deliveries" [];
     GET_DELIVERY = App Reads GET "/app/hook/deliveries/{}" [];
@@ -227,7 +234,8 @@ mod tests {
         assert_eq!(GET_CONTENT.path(&["o", "r", ".github/a b#.yml"]), "/repos/o/r/contents/.github/a%20b%23.yml");
     }
 
-    const ALL: [Access; 9] = [
+    const ALL: [Access; 10] = [
+        Access::Nobody,
         Access::App,
         Access::Survey,
         Access::Read,
