@@ -72,7 +72,9 @@ impl RepoConfig {
                 }
                 _ => {
                     let named = key.map_or_else(String::new, |key| format!("`{key}`: "));
-                    Remark { line, column, text: format!("{named}{}", error.what()) }
+                    let what = error.what();
+                    let placed = format!("error: line {line} column {column}: ");
+                    Remark { line, column, text: format!("{named}{}", what.strip_prefix(&placed).unwrap_or(&what)) }
                 }
             });
             match entry {
