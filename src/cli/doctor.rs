@@ -92,9 +92,9 @@ impl View {
             Outcome::Fail => "FAIL".red().bold().to_string(),
             Outcome::Skipped => "skip".dimmed().to_string(),
         };
-        report::line(&format!("  {mark} {name:NAMES$} {}", wrapped(&seen, INDENT)));
+        report::line(&format!("  {mark} {name:NAMES$} {}", laid_out(&seen, INDENT)));
         if let Some(advice) = &check.advice {
-            let advice = wrapped(&visible_line(advice), INDENT + 3);
+            let advice = laid_out(&visible_line(advice), INDENT + 3);
             report::line(&format!("{:INDENT$}{} {advice}", "", "->".cyan()));
         }
     }
@@ -102,12 +102,17 @@ impl View {
     fn flush(&mut self) {
         if let Some((names, why)) = self.skipped.take() {
             let text = visible_line(&format!("{names}: {why}"));
-            report::line(&format!("  {} {}", "skip".dimmed(), wrapped(&text, 7).dimmed()));
+            report::line(&format!("  {} {}", "skip".dimmed(), laid_out(&text, 7).dimmed()));
         }
     }
 }
 
-/// Broken between words where a line would be longer than most terminals are wide.
+/// On a terminal, broken between words where a line would be longer than most are wide; a program gets it in one piece.
+fn laid_out(text: &str, indent: usize) -> String {
+    use std::io::IsTerminal;
+    if std::io::stdout().is_terminal() { wrapped(text, indent) } else { text.to_owned() }
+}
+
 fn wrapped(text: &str, indent: usize) -> String {
     let (mut out, mut column) = (String::new(), indent);
     for word in text.split(' ') {
