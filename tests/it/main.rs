@@ -15,6 +15,7 @@ mod commands;
 mod contribute;
 mod crew;
 mod demo;
+mod doctor;
 mod faults;
 mod flow;
 mod github;
