@@ -31,11 +31,8 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     let show = Show::new(args.json);
     let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
     let secret = format!("demo-{}", uuid::Uuid::new_v4());
-    let options = Options {
-        port: args.box_port,
-        record: args.record,
-        ..Options::new(AppManifest::parse(MANIFEST)?, &secret)
-    };
+    let options =
+        Options { port: args.box_port, record: args.record, ..Options::new(AppManifest::parse(MANIFEST)?, &secret) };
     let github = GitHubBox::start(options).await?;
     show.say(&format!("A GitHub in a box is at {}", github.web_url()));
     let settings = Settings {

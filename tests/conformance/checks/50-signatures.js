@@ -43,10 +43,11 @@ export default async function check(t) {
     if (body !== "") tally.that((await post(body, signature)) === 202, `${what}: a good signature was refused`);
     for (const [how, wrong] of Object.entries(await wrongs(server.secret, body, signature))) {
       const status = await post(wrong.body ?? body, wrong.signature);
-      tally.that(status === 401, `${what}, ${how}: answered ${status}`);
+      // A large body is cut off when nothing could make its signature right.
+        tally.that(status === 401 || (status === 0 && body.length > 256 * 1024), `${what}, ${how}: answered ${status}`);
     }
   }
-  const stored = server.rows("select count(*) as count from deliveries")[0].count;
+  const stored = server.rows("select count(*) as count from delivery")[0].count;
   tally.that(stored === Object.keys(BODIES).length - 1, `${stored} deliveries are stored: what is refused leaves a trace`);
 
   // What our own side signs: the deliveries of the box.

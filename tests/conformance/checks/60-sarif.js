@@ -9,7 +9,8 @@ export const title = "SARIF output against the schema of SARIF 2.1.0";
 
 export default async function check(t) {
   const { tally } = t;
-  const ajv = new Ajv({ strict: false, allErrors: true, logger: false });
+  // One of the schema's own patterns has a bracket too many, which only the older syntax of patterns lets pass.
+  const ajv = new Ajv({ strict: false, allErrors: true, logger: false, unicodeRegExp: false });
   addFormats(ajv);
   const validate = ajv.compile(JSON.parse(fromPackage("schemastore/schemas/json/sarif-2.1.0.json")));
   const judge = (log) => (validate(log) ? [] : validate.errors.map((e) => `${e.instancePath} ${e.message}`));

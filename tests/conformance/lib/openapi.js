@@ -46,8 +46,9 @@ export class Description {
     return node;
   }
 
+  /** GitHub redirects from a former name to `/repositories/{id}/…`, which it does not describe: the same operations. */
   find(method, path) {
-    return this.operations.find((o) => o.method === method && o.pattern.test(path));
+    return this.operations.find((o) => o.method === method && o.pattern.test(byName(path)));
   }
 
   /** The operation of an endpoint of ours, by shape: as many places, the same words between them. */
@@ -70,7 +71,7 @@ export class Description {
     const found = this.find(call.method, call.path);
     if (!found) return [`${at}: there is no such operation`];
     const problems = [];
-    const values = decodeURIComponentsOf(found.pattern.exec(call.path).groups ?? {});
+    const values = decodeURIComponentsOf(found.pattern.exec(byName(call.path)).groups ?? {});
     for (const [key, value] of Object.entries(values)) {
       const parameter = found.parameters.find((p) => p.in === "path" && place(p.name) === key);
       if (parameter) problems.push(...this.value(found, parameter, value, at));
@@ -144,6 +145,8 @@ export class Description {
     return [...self, ...inner.flatMap((branch) => this.branches(branch))];
   }
 }
+
+const byName = (path) => path.replace(/^\/repositories\/\d+(?=\/|$)/, "/repos/by/id");
 
 function isSubsequence(short, long) {
   let at = 0;

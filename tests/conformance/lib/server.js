@@ -95,7 +95,8 @@ function send(agent, url, method, path, headers, body) {
         answer.on("end", () => resolve({ status: answer.statusCode, text }));
       },
     );
-    sent.on("error", reject);
+    // What is refused before its body was read may be cut off while the body is on its way.
+    sent.on("error", (error) => (["EPIPE", "ECONNRESET"].includes(error.code) ? resolve({ status: 0, text: error.code }) : reject(error)));
     sent.end(body);
   });
 }
