@@ -54,6 +54,9 @@ fn files_under(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
+        if path.ends_with("node_modules") {
+            continue;
+        }
         if path.is_dir() {
             found.extend(files_under(&path, extension));
         } else if path.extension().is_some_and(|e| e == extension) {

@@ -33,6 +33,9 @@ pub enum Verb {
     Doctor(Doctor),
     /// Look at the configuration.
     Config(Config),
+    /// Print as JSON every call to GitHub that this program can make, with the permission each takes.
+    #[command(hide = true)]
+    Calls,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -123,6 +126,15 @@ pub struct Demo {
     /// Print one JSON document on standard output instead of the live view; implies --once
     #[arg(long)]
     pub json: bool,
+    /// Append every call that reaches the box, and every delivery it sends, to this file as JSON lines
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub record: Option<PathBuf>,
+    /// Port of the box on 127.0.0.1, for whatever shall stand between the server and it
+    #[arg(long, value_name = "PORT", hide = true, default_value_t = 0)]
+    pub box_port: u16,
+    /// Where the server finds GitHub's API instead of at the box itself
+    #[arg(long, value_name = "URL", hide = true)]
+    pub api_url: Option<String>,
     #[command(subcommand)]
     pub play: Option<Play>,
 }

@@ -4,6 +4,7 @@
 //! Never: no decision about code or GitHub is made here; verbs call `app`.
 
 mod args;
+mod calls;
 mod config;
 mod demo;
 mod doctor;
@@ -64,6 +65,7 @@ pub fn main() -> ExitCode {
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,
             Verb::Config(args) => config::cmd_config(args),
+            Verb::Calls => calls::cmd_calls(),
         }
     });
     exit.unwrap_or_else(|failure| tell(&failure))

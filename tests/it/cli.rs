@@ -51,6 +51,24 @@ fn repository(changed: &str) -> tempfile::TempDir {
 }
 
 #[test]
+fn every_call_to_github_is_told_with_its_permission() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = octoswarm(dir.path(), &["calls"]);
+    exits(&output, 0);
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let calls = told["calls"].as_array().unwrap();
+    let names: Vec<_> = calls.iter().map(|call| call["name"].as_str().unwrap()).collect();
+    assert_eq!(names, octoswarm::github::ENDPOINTS.iter().map(|e| e.name).collect::<Vec<_>>());
+    for call in calls {
+        assert_eq!(call["document"].is_string(), call["template"] == "graphql", "{call}");
+    }
+    let pull = calls.iter().find(|call| call["name"] == "CREATE_PULL").unwrap();
+    assert_eq!(pull["method"], "POST");
+    assert_eq!(pull["permissions"], serde_json::json!({"pull_requests": "write"}));
+    assert_eq!(told["permissions"]["metadata"], "read");
+}
+
+#[test]
 fn a_clean_change_exits_with_0() {
     let dir = repository("def add(a, b):\n    return b + a\n");
     let output = octoswarm(dir.path(), &["review"]);

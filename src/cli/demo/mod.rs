@@ -31,10 +31,12 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     let show = Show::new(args.json);
     let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
     let secret = format!("demo-{}", uuid::Uuid::new_v4());
-    let github = GitHubBox::start(Options::new(AppManifest::parse(MANIFEST)?, &secret)).await?;
+    let options =
+        Options { port: args.box_port, record: args.record, ..Options::new(AppManifest::parse(MANIFEST)?, &secret) };
+    let github = GitHubBox::start(options).await?;
     show.say(&format!("A GitHub in a box is at {}", github.web_url()));
     let settings = Settings {
-        api_url: github.api_url(),
+        api_url: args.api_url.unwrap_or_else(|| github.api_url()),
         web_url: github.web_url(),
         app_id: github.app_id(),
         private_key: github.private_key_pem(),

@@ -165,3 +165,31 @@ async fn a_fork_push_moves_the_pull_request_and_a_force_push_rewrites_it() {
     let files = client.call("GET", &format!("/pulls/{number}/files"), None).await.ok();
     assert_eq!(files[0]["filename"], "g.rs");
 }
+
+#[tokio::test]
+async fn a_record_tells_calls_and_deliveries_and_no_token() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("record.jsonl");
+    let client = Client::with(|options| options.record = Some(file.clone())).await;
+    let (url, _seen) = receiver(202).await;
+    client.github.set_webhook_url(&url);
+    let number = client.pull().await;
+    client.github.deliveries_settled().await;
+    let token = client.token(json!({"permissions": {"pull_requests": "read"}})).await;
+    let path = format!("/repos/{REPO}/pulls/{number}/files?per_page=5");
+    client.send("GET", &path, Some(&token), None).await.ok();
+    client.send("GET", "/repos/octo/none", Some(&token), None).await.refused(404, "Not Found");
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["box"]["webhook_secret"], "s3cret");
+    let calls: Vec<_> = lines.iter().filter(|line| line["call"].is_object()).map(|line| &line["call"]).collect();
+    assert_eq!(calls.iter().map(|call| call["status"].as_u64().unwrap()).collect::<Vec<_>>(), [201, 200, 404]);
+    assert_eq!(calls[0]["body"], json!({"permissions": {"pull_requests": "read"}}));
+    assert_eq!(calls[1]["path"], format!("/repos/{REPO}/pulls/{number}/files"));
+    assert_eq!(calls[1]["query"], json!({"per_page": "5"}));
+    let deliveries: Vec<_> = lines.iter().filter(|line| line["delivery"].is_object()).collect();
+    assert_eq!(deliveries.len(), client.github.deliveries().len());
+    assert_eq!(deliveries[0]["delivery"]["payload"], client.github.deliveries()[0].payload);
+    assert!(!text.contains(&token) && !text.contains("PRIVATE KEY"), "{text}");
+}
