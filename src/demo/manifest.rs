@@ -122,7 +122,10 @@ impl Registering {
         if new.description.as_ref().is_some_and(|text| text.chars().count() > 140 * 10) {
             errors.push("Description is too long".to_owned());
         }
-        if (new.request_oauth_on_install || new.setup_on_update) && new.setup_url.is_none() && new.callback_urls.is_empty() {
+        if (new.request_oauth_on_install || new.setup_on_update)
+            && new.setup_url.is_none()
+            && new.callback_urls.is_empty()
+        {
             errors.push("There is no address to send people to".to_owned());
         }
         let odd: Vec<_> = new.default_permissions.keys().filter(|name| !PERMISSIONS.contains(&name.as_str())).collect();

@@ -67,7 +67,13 @@ pub(super) async fn run(shared: Arc<Shared>, mut inbox: mpsc::UnboundedReceiver<
 async fn send(shared: &Shared, client: &reqwest::Client, outgoing: Outgoing) -> Delivery {
     let (id, delivered_at, url, app_id, secret) = {
         let mut world = shared.world();
-        (world.id(), world.now(), world.webhook_url.clone().unwrap_or_default(), world.app_id, world.webhook_secret.clone())
+        (
+            world.id(),
+            world.now(),
+            world.webhook_url.clone().unwrap_or_default(),
+            world.app_id,
+            world.webhook_secret.clone(),
+        )
     };
     let headers = BTreeMap::from([
         ("Accept".to_owned(), "*/*".to_owned()),

@@ -27,7 +27,8 @@ pub fn serve(
     Some(match (method, parts.as_slice()) {
         ("POST", ["settings", "apps", "new"]) => with(sent(), |sent| draft(&mut world, SIGNED_IN, query, &sent)),
         ("POST", ["organizations", login, "settings", "apps", "new"]) => {
-            let organisation = world.users.values().find(|u| u.kind == "Organization" && u.login.eq_ignore_ascii_case(login));
+            let organisation =
+                world.users.values().find(|u| u.kind == "Organization" && u.login.eq_ignore_ascii_case(login));
             let owner = organisation.map(|user| user.login.clone())?;
             with(sent(), |sent| draft(&mut world, &owner, query, &sent))
         }
@@ -35,7 +36,9 @@ pub fn serve(
         ("GET", ["apps", slug]) if world.registered && *slug == world.app_slug => {
             page(200, "App", &format!("<p>{} by {}</p>", escape(&world.manifest.name), escape(&world.app_owner)))
         }
-        ("GET", ["apps", slug, "installations", "new"]) if world.registered && *slug == world.app_slug => choose(&world),
+        ("GET", ["apps", slug, "installations", "new"]) if world.registered && *slug == world.app_slug => {
+            choose(&world)
+        }
         ("POST", ["apps", slug, "installations", "new"]) if world.registered && *slug == world.app_slug => {
             with(sent(), |sent| install(&mut world, &sent))
         }
@@ -43,7 +46,10 @@ pub fn serve(
     })
 }
 
-fn with(sent: Result<BTreeMap<String, String>, Response>, then: impl FnOnce(BTreeMap<String, String>) -> Response) -> Response {
+fn with(
+    sent: Result<BTreeMap<String, String>, Response>,
+    then: impl FnOnce(BTreeMap<String, String>) -> Response,
+) -> Response {
     sent.map_or_else(|refusal| refusal, then)
 }
 
@@ -105,7 +111,9 @@ fn choose(world: &World) -> Response {
     let options: String = world
         .may_install_on()
         .iter()
-        .map(|login| format!("<label><input type=\"radio\" name=\"account\" value=\"{0}\" required> {0}</label> ", escape(login)))
+        .map(|login| {
+            format!("<label><input type=\"radio\" name=\"account\" value=\"{0}\" required> {0}</label> ", escape(login))
+        })
         .collect();
     let body = format!("<form method=\"post\">{options}<button>Install</button></form>");
     page(200, &format!("Install {}", escape(&world.manifest.name)), &body)
