@@ -4,6 +4,7 @@
 //! Never: no parsing, no SQL, no HTTP, no Markdown of its own; each step has one room.
 
 mod breaker;
+pub mod calls;
 mod command;
 mod contribute;
 mod error;

@@ -29,6 +29,9 @@ pub enum Verb {
     Rules(Rules),
     /// Run the GitHub App's server.
     Serve(Serve),
+    /// Print as JSON every call to GitHub that this program can make, with the permission each takes.
+    #[command(hide = true)]
+    Calls,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -58,6 +61,18 @@ pub struct Demo {
     /// Print one JSON document on standard output instead of the live view; implies --once
     #[arg(long)]
     pub json: bool,
+    /// Only a GitHub in a box that has no App yet, to try the set-up pages of `octoswarm serve`; until Ctrl-C
+    #[arg(long)]
+    pub set_up: bool,
+    /// Append every call that reaches the box, and every delivery it sends, to this file as JSON lines
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub record: Option<PathBuf>,
+    /// Port of the box on 127.0.0.1, for whatever shall stand between the server and it
+    #[arg(long, value_name = "PORT", hide = true, default_value_t = 0)]
+    pub box_port: u16,
+    /// Where the server finds GitHub's API instead of at the box itself
+    #[arg(long, value_name = "URL", hide = true)]
+    pub api_url: Option<String>,
     #[command(subcommand)]
     pub play: Option<Play>,
 }

@@ -4,6 +4,7 @@
 //! Never: no decision about code or GitHub is made here; verbs call `app`.
 
 mod args;
+mod calls;
 mod demo;
 mod fix;
 mod report;
@@ -60,6 +61,7 @@ pub fn main() -> ExitCode {
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
+            Verb::Calls => calls::cmd_calls(),
         }
     });
     exit.unwrap_or_else(|failure| tell(&failure))

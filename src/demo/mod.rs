@@ -13,6 +13,7 @@ mod inspect;
 mod manifest;
 mod people;
 mod push;
+mod record;
 mod refusal;
 mod repo;
 mod selection;
@@ -80,6 +81,10 @@ pub struct Options {
     /// An App key of this box's own. Otherwise the boxes of one process share one, made at the first start: making one takes
     /// a third of a second, and tests start many boxes.
     pub fresh_key: bool,
+    /// 0: any that is free. Named only where something stands between the box and its caller.
+    pub port: u16,
+    /// A file that every call and delivery is appended to, for checks by programs of others.
+    pub record: Option<PathBuf>,
     pub clock: Clock,
 }
 
@@ -94,6 +99,8 @@ impl Options {
             requests_an_hour: 5000,
             unregistered: false,
             fresh_key: false,
+            port: 0,
+            record: None,
             clock: Clock::system(),
         }
     }
@@ -111,6 +118,7 @@ struct Shared {
     world: Mutex<World>,
     web: String,
     exec_path: String,
+    record: Option<record::Record>,
     min_write_pace: Option<Duration>,
     control_token: String,
     private_key_pem: String,
@@ -156,8 +164,12 @@ impl GitHubBox {
     pub async fn start(options: Options) -> Result<Self, Error> {
         let exec_path = git::exec_path().await?;
         let root = tempfile::Builder::new().prefix("octoswarm-box-").tempdir()?;
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", options.port)).await?;
         let web = format!("http://{}", listener.local_addr()?);
+        let record = match &options.record {
+            Some(path) => Some(record::Record::open(path, &options.webhook_secret)?),
+            None => None,
+        };
         let fresh = options.fresh_key;
         let key = tokio::task::spawn_blocking(move || AppKey::get(fresh)).await.map_err(|_| Error::Key)??;
         let (outbox, inbox) = mpsc::unbounded_channel();
@@ -178,6 +190,7 @@ impl GitHubBox {
             world: Mutex::new(world),
             web,
             exec_path,
+            record,
             min_write_pace: options.min_write_pace,
             control_token: uuid::Uuid::new_v4().simple().to_string(),
             private_key_pem: pem(&key.pkcs8),

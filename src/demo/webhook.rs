@@ -58,6 +58,9 @@ pub(super) async fn run(shared: Arc<Shared>, mut inbox: mpsc::UnboundedReceiver<
             sent = send(&shared, &client, outgoing) => sent,
             () = shared.stop.cancelled() => return,
         };
+        if let Some(record) = &shared.record {
+            record.delivery(&sent);
+        }
         let mut world = shared.world();
         world.deliveries.push(sent);
         world.pending.send_modify(|pending| *pending -= 1);

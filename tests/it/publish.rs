@@ -40,7 +40,8 @@ impl World {
 
     /// `new.py` has so many lines, all of them added.
     async fn with(manifest: &str, lines: u32, settle: Duration) -> Self {
-        let github = GitHubBox::start(BoxOptions::new(AppManifest::parse(manifest).unwrap(), "s3cret")).await.unwrap();
+        let options = BoxOptions::new(AppManifest::parse(manifest).unwrap(), "s3cret");
+        let github = GitHubBox::start(crate::support::recorded(options)).await.unwrap();
         let people = github.people();
         let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
         let repository = people.create_repo(REPO, Change::new().write("old.py", old)).await.unwrap();

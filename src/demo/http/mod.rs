@@ -338,7 +338,11 @@ impl Shared {
         let auth = actor.as_ref().map_or("none", Actor::word).to_owned();
         let (method, path) = (method.to_owned(), path.to_owned());
         let (status, at) = (reply.status, world.now());
-        world.calls.push(Call { method, path, query, body, status, refused, auth, at, fault });
+        let call = Call { method, path, query, body, status, refused, auth, at, fault };
+        if let Some(record) = &self.record {
+            record.call(&call);
+        }
+        world.calls.push(call);
         let used = world.hourly - world.requests_left;
         let reset = world.resets_at() / 1000;
         for (name, value) in [

@@ -18,7 +18,7 @@ struct Boxed {
 async fn boxed() -> Boxed {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     let manifest = AppManifest::parse(include_str!("../../../app-manifest.yml")).unwrap();
-    let github = GitHubBox::start(BoxOptions::new(manifest, "s3cret")).await.unwrap();
+    let github = GitHubBox::start(crate::support::recorded(BoxOptions::new(manifest, "s3cret"))).await.unwrap();
     let people = github.people();
     let id = people.create_repo(REPO, Change::new().write("README.md", "# calc\n")).await.unwrap();
     people.add_collaborator(REPO, "ada", "maintain").await.unwrap();

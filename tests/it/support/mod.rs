@@ -7,6 +7,11 @@ pub mod browser;
 pub mod git_server;
 pub mod world;
 
+/// A box whose calls are written down where the environment asks for it: `tests/conformance` does.
+pub fn recorded(options: octoswarm::demo::Options) -> octoswarm::demo::Options {
+    octoswarm::demo::Options { record: std::env::var_os("OCTOSWARM_TEST_RECORD").map(Into::into), ..options }
+}
+
 /// The machine's own git, as a person would call it there; what it printed.
 #[track_caller]
 pub fn git(dir: &Path, args: &[&str]) -> String {

@@ -50,7 +50,8 @@ impl World {
 
     pub async fn with_manifest(manifest: &str) -> Self {
         rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
-        let github = GitHubBox::start(Options::new(AppManifest::parse(manifest).unwrap(), SECRET)).await.unwrap();
+        let options = super::recorded(Options::new(AppManifest::parse(manifest).unwrap(), SECRET));
+        let github = GitHubBox::start(options).await.unwrap();
         let state = tempfile::tempdir().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let app = App::new(&config(&github, &state, MONTH)).await.unwrap();
