@@ -126,6 +126,9 @@ pub struct Demo {
     /// Print one JSON document on standard output instead of the live view; implies --once
     #[arg(long)]
     pub json: bool,
+    /// Only a GitHub in a box that has no App yet, to try the set-up pages of `octoswarm serve`; until Ctrl-C
+    #[arg(long)]
+    pub set_up: bool,
     /// Append every call that reaches the box, and every delivery it sends, to this file as JSON lines
     #[arg(long, value_name = "FILE", hide = true)]
     pub record: Option<PathBuf>,

@@ -76,6 +76,8 @@ pub struct Options {
     pub min_write_pace: Option<Duration>,
     /// The primary rate limit, 5,000 requests an hour on GitHub.
     pub requests_an_hour: u64,
+    /// No App exists until a person makes one in the browser: the manifest's App is not there.
+    pub unregistered: bool,
     /// An App key of this box's own. Otherwise the boxes of one process share one, made at the first start: making one takes
     /// a third of a second, and tests start many boxes.
     pub fresh_key: bool,
@@ -95,6 +97,7 @@ impl Options {
             webhook_secret: webhook_secret.into(),
             min_write_pace: None,
             requests_an_hour: 5000,
+            unregistered: false,
             fresh_key: false,
             port: 0,
             record: None,
@@ -115,7 +118,6 @@ struct Shared {
     world: Mutex<World>,
     web: String,
     exec_path: String,
-    webhook_secret: String,
     record: Option<record::Record>,
     min_write_pace: Option<Duration>,
     control_token: String,
@@ -179,13 +181,15 @@ impl GitHubBox {
             account: options.account,
             hourly: options.requests_an_hour,
             webhook_url: options.webhook_url,
+            webhook_secret: options.webhook_secret,
+            private_key_pem: pkcs1_pem(&key.pkcs8),
+            unregistered: options.unregistered,
             outbox,
         });
         let shared = Arc::new(Shared {
             world: Mutex::new(world),
             web,
             exec_path,
-            webhook_secret: options.webhook_secret,
             record,
             min_write_pace: options.min_write_pace,
             control_token: uuid::Uuid::new_v4().simple().to_string(),
@@ -257,7 +261,7 @@ impl GitHubBox {
     }
 
     pub fn webhook_secret(&self) -> String {
-        self.shared.webhook_secret.clone()
+        self.shared.world().webhook_secret.clone()
     }
 
     /// What `X-Box-Token` must say at the control endpoints.
@@ -352,6 +356,12 @@ impl AppKey {
         let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&keys).map_err(|_| Error::Key)?;
         Ok(Self { pkcs8: pkcs8.as_ref().to_vec(), public: keys.public_key().as_ref().to_vec() })
     }
+}
+
+/// What GitHub hands out is PKCS#1: the part that stands in PKCS#8 behind the header of a 2048-bit RSA key.
+fn pkcs1_pem(pkcs8: &[u8]) -> String {
+    const HEADER: usize = 26;
+    pem(pkcs8.get(HEADER..).unwrap_or_default()).replace("PRIVATE KEY", "RSA PRIVATE KEY")
 }
 
 fn pem(der: &[u8]) -> String {

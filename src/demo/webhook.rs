@@ -68,9 +68,15 @@ pub(super) async fn run(shared: Arc<Shared>, mut inbox: mpsc::UnboundedReceiver<
 }
 
 async fn send(shared: &Shared, client: &reqwest::Client, outgoing: Outgoing) -> Delivery {
-    let (id, delivered_at, url, app_id) = {
+    let (id, delivered_at, url, app_id, secret) = {
         let mut world = shared.world();
-        (world.id(), world.now(), world.webhook_url.clone().unwrap_or_default(), world.app_id)
+        (
+            world.id(),
+            world.now(),
+            world.webhook_url.clone().unwrap_or_default(),
+            world.app_id,
+            world.webhook_secret.clone(),
+        )
     };
     let headers = BTreeMap::from([
         ("Accept".to_owned(), "*/*".to_owned()),
@@ -81,7 +87,7 @@ async fn send(shared: &Shared, client: &reqwest::Client, outgoing: Outgoing) -> 
         ("X-GitHub-Hook-ID".to_owned(), app_id.to_string()),
         ("X-GitHub-Hook-Installation-Target-ID".to_owned(), app_id.to_string()),
         ("X-GitHub-Hook-Installation-Target-Type".to_owned(), "integration".to_owned()),
-        ("X-Hub-Signature-256".to_owned(), sign(&shared.webhook_secret, outgoing.body.as_bytes())),
+        ("X-Hub-Signature-256".to_owned(), sign(&secret, outgoing.body.as_bytes())),
     ]);
     let mut request = client.post(&url).body(outgoing.body.clone());
     for (name, value) in &headers {

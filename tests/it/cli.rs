@@ -214,6 +214,7 @@ fn a_rule_explains_itself_and_a_typo_gets_the_nearest() {
 #[test]
 fn a_server_without_its_secrets_does_not_start() {
     let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("octoswarm.toml"), "private_key_file = 'k'\n").unwrap();
     let output = octoswarm(dir.path(), &["serve"]);
     exits(&output, 2);
     assert!(stderr(&output).contains("OCTOSWARM_APP_ID"));

@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+mod accounts;
 mod analysis;
 mod cli;
 mod cli_fix;
@@ -22,6 +23,7 @@ mod github;
 mod publish;
 mod queue;
 mod reconcile;
+mod setup;
 mod store;
 mod support;
 mod swarm_faults;

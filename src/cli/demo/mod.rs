@@ -27,6 +27,9 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     if let Some(play) = args.play {
         return play::cmd_play(play).await;
     }
+    if args.set_up {
+        return without_app(args.box_port).await;
+    }
     let began = Instant::now();
     let show = Show::new(args.json);
     let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
@@ -59,6 +62,22 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     }
     story.end().await;
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(super::EXIT_FINDINGS) })
+}
+
+/// A GitHub without an App, for whoever wants to see set-up.
+async fn without_app(port: u16) -> Exit {
+    let options = Options { unregistered: true, port, ..Options::new(AppManifest::parse(MANIFEST)?, "") };
+    let github = GitHubBox::start(options).await?;
+    for repo in [REPO, "octo/website"] {
+        github.people().create_repo(repo, tree::change("main")).await?;
+    }
+    report::line(&format!("a GitHub in a box is at {}", github.web_url()));
+    report::note(
+        "it has the organisation `octo` and no App: run `octoswarm serve --state DIR`, and give this address as the Enterprise Server",
+    );
+    tokio::signal::ctrl_c().await?;
+    github.stop().await;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Keeps box and server up for whoever wants to play, until Ctrl-C.

@@ -15,6 +15,18 @@ pub fn app(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
     Reply::ok(shape::app(world, world.app_id))
 }
 
+/// The keys of a new App, shown once.
+pub fn convert(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
+    if !world.spend_code(ctx.param("code")) {
+        return Err(Refusal::not_found());
+    }
+    let mut body = shape::app(world, world.app_id);
+    body["client_secret"] = json!(uuid::Uuid::new_v4().simple().to_string());
+    body["webhook_secret"] = json!(world.webhook_secret);
+    body["pem"] = json!(world.private_key_pem);
+    Reply::created(body)
+}
+
 pub fn installations(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
     let all = if world.uninstalled { Vec::new() } else { vec![shape::installation(world)] };
     ctx.page(world, all)

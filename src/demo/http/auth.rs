@@ -40,6 +40,9 @@ pub fn actor(shared: &Shared, world: &World, headers: &HeaderMap) -> Result<Acto
         return verify_token(world, secret).map(Actor::Installation);
     }
     if secret.split('.').count() == 3 {
+        if !world.registered {
+            return Err(Refusal::new(404, "Integration not found"));
+        }
         return verify_jwt(shared, world, secret).map(|()| Actor::App);
     }
     Err(Refusal::unauthorized("Bad credentials"))

@@ -5,6 +5,7 @@ mod auth;
 mod checks;
 mod issues;
 mod objects;
+mod pages;
 mod pulls;
 mod refs;
 mod repos;
@@ -216,7 +217,9 @@ pub async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Respo
     }
     match path.strip_prefix("/api/v3") {
         Some(rest) => api(shared.clone(), parts.method.as_str(), rest.to_owned(), query, parts.headers, body).await,
-        None => plain(404, "Not Found: the box has no pages; its API is under /api/v3 and /api/graphql"),
+        None => pages::serve(&shared, parts.method.as_str(), &path, &query, &parts.headers, &body).unwrap_or_else(|| {
+            plain(404, "Not Found: the box has pages for making and installing an App; its API is under /api/v3 and /api/graphql")
+        }),
     }
 }
 
@@ -406,7 +409,7 @@ impl Shared {
         }
         let ctx = Ctx { actor, params, query: query.clone(), body, path: path.to_owned() };
         auth::admit(world, &ctx, route)?;
-        if method != "GET" && !path.ends_with("/access_tokens") {
+        if method != "GET" && !path.ends_with("/access_tokens") && !path.starts_with("/app-manifests/") {
             self.pace(world)?;
         }
         if method != "GET"

@@ -54,6 +54,7 @@ const CHECK_WRITE: Door = Door::Installation(&[("checks", Write)]);
 const META: Door = Door::Installation(&[("metadata", Read)]);
 
 static ROUTES: &[Route] = &[
+    route("POST", "/app-manifests/{code}/conversions", NONE, Door::Anyone, apps::convert),
     route("GET", "/app", NONE, Door::App, apps::app),
     route("GET", "/app/installations", PAGE, Door::App, apps::installations),
     route("GET", "/app/installations/{id}", NONE, Door::App, apps::installation),

@@ -211,7 +211,7 @@ pub fn app(world: &World, id: u64) -> Value {
         "client_id": format!("Iv23li{id:014}"),
         "slug": slug,
         "node_id": node("A", id),
-        "owner": user(world, &world.account),
+        "owner": user(world, &world.app_owner),
         "name": name,
         "description": world.manifest.description,
         "external_url": world.manifest.url,
@@ -220,7 +220,7 @@ pub fn app(world: &World, id: u64) -> Value {
         "updated_at": time(world.created_at),
         "permissions": world.app_permissions(),
         "events": world.manifest.default_events,
-        "installations_count": 1,
+        "installations_count": u8::from(!world.uninstalled),
     })
 }
 
@@ -238,7 +238,7 @@ pub fn installation(world: &World) -> Value {
         "app_slug": world.app_slug,
         "client_id": format!("Iv23li{:014}", world.app_id),
         "target_id": account["id"],
-        "target_type": "Organization",
+        "target_type": world.users.get(&world.account).map_or("Organization", |user| user.kind.as_str()),
         "repository_selection": "selected",
         "permissions": world.granted_permissions(),
         "events": world.manifest.default_events,

@@ -8,6 +8,7 @@ mod issues;
 mod links;
 mod model;
 mod pulls;
+mod registration;
 mod rules;
 mod talk;
 
@@ -21,6 +22,7 @@ pub use checks::CheckChange;
 pub use issues::NewLabel;
 pub use model::*;
 pub use pulls::{NewPull, Parent};
+pub use registration::SIGNED_IN;
 pub use rules::{Decline, RefChange, workflow_refusal};
 pub use talk::{NewComment, NewReview, check_length};
 
@@ -39,6 +41,12 @@ pub struct World {
     pub manifest: AppManifest,
     pub app_id: u64,
     pub app_slug: String,
+    /// There is an App: it was there from the start, or somebody made it.
+    pub registered: bool,
+    pub app_owner: String,
+    pub app_public: bool,
+    pub private_key_pem: String,
+    pub registry: registration::Registry,
     pub created_at: Millis,
     pub installation_id: u64,
     /// The account the App is installed on: the App sees that account's repositories and no others.
@@ -70,6 +78,7 @@ pub struct World {
     pub granted: Option<Permissions>,
     /// Of the server, as GitHub Enterprise Server tells it.
     pub version: String,
+    pub webhook_secret: String,
     pub outbox: mpsc::UnboundedSender<Outgoing>,
     /// Deliveries on their way.
     pub pending: watch::Sender<usize>,
@@ -84,6 +93,9 @@ pub struct Beginning {
     pub account: String,
     pub hourly: u64,
     pub webhook_url: Option<String>,
+    pub webhook_secret: String,
+    pub private_key_pem: String,
+    pub unregistered: bool,
     pub outbox: mpsc::UnboundedSender<Outgoing>,
 }
 
@@ -99,10 +111,15 @@ impl World {
             manifest: start.manifest,
             app_id: 0,
             app_slug: slug,
+            registered: !start.unregistered,
+            app_owner: start.account.clone(),
+            app_public: false,
+            private_key_pem: start.private_key_pem,
+            registry: registration::Registry::default(),
             installation_id: 0,
             account: start.account.clone(),
             suspended_at: None,
-            uninstalled: false,
+            uninstalled: start.unregistered,
             removed: BTreeSet::new(),
             moved: BTreeMap::new(),
             signed: BTreeSet::new(),
@@ -120,6 +137,7 @@ impl World {
             hook: Hook::default(),
             granted: None,
             version: "3.99.0".to_owned(),
+            webhook_secret: start.webhook_secret,
             outbox: start.outbox,
             pending: watch::Sender::new(0),
             last_id: 1_000_000,
@@ -127,8 +145,12 @@ impl World {
         world.app_id = world.id();
         world.installation_id = world.id();
         world.add_user(&start.account, "Organization");
-        let bot = world.bot();
-        world.add_user(&bot, "Bot");
+        if world.registered {
+            let bot = world.bot();
+            world.add_user(&bot, "Bot");
+        } else {
+            world.add_user(SIGNED_IN, "User");
+        }
         world
     }
 

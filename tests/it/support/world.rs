@@ -114,6 +114,17 @@ impl World {
         self.serve().await;
     }
 
+    /// Starts again as a server that serves these accounts only.
+    pub async fn restart_serving(&mut self, accounts: &[&str]) {
+        self.crash().await;
+        let placeholder = tempfile::tempdir().unwrap();
+        self.app = App::new(&config(&self.github, &placeholder, MONTH)).await.unwrap();
+        let mut config = config(&self.github, &self.state, MONTH);
+        config.accounts = accounts.iter().map(|account| (*account).to_owned()).collect();
+        self.app = App::new(&config).await.unwrap();
+        self.serve().await;
+    }
+
     /// Starts again as a server that takes its deliveries from the log; no webhook reaches it.
     pub async fn poll(&mut self) {
         self.crash().await;
