@@ -24,6 +24,8 @@ pub enum FaultKind {
     Html,
     /// Takes effect and keeps the answer back until [`super::GitHubBox::release_withheld`] or the end of the box.
     Withhold,
+    /// Takes effect, sends the first half of the answer and keeps the rest back as `Withhold` does.
+    WithholdHalf,
     /// Takes effect and answers with this status all the same.
     RejectAfterEffect { status: u16 },
     /// 403, `x-ratelimit-remaining: 0`, reset in so many seconds; no effect.

@@ -122,12 +122,19 @@ pub async fn serve(
         Some(FaultKind::Html) => return plain(502, "<!DOCTYPE html><html><body><h1>Unicorn!</h1></body></html>"),
         Some(FaultKind::RateLimit { .. }) => return plain(403, "API rate limit exceeded for installation."),
         Some(FaultKind::Redirect(to)) => return redirect(307, to),
-        Some(FaultKind::Truncate | FaultKind::Withhold | FaultKind::RejectAfterEffect { .. } | FaultKind::Slow(_))
+        Some(
+            FaultKind::Truncate
+            | FaultKind::Withhold
+            | FaultKind::WithholdHalf
+            | FaultKind::RejectAfterEffect { .. }
+            | FaultKind::Slow(_),
+        )
         | None => {}
     }
     let answer = act(shared, method, path, query, headers, body).await;
     match fault {
         Some(FaultKind::Withhold) => shared.hold().await,
+        Some(FaultKind::WithholdHalf) => return shared.hold_midway(answer).await,
         Some(FaultKind::Slow(time)) => tokio::time::sleep(time).await,
         Some(FaultKind::RejectAfterEffect { status }) => return plain(status, "Server Error"),
         Some(FaultKind::Truncate) => {

@@ -160,6 +160,11 @@ impl GitHubBox {
         self.shared.world().deliveries.clone()
     }
 
+    /// The deliveries after the first `seen` ones.
+    pub fn deliveries_after(&self, seen: usize) -> Vec<Delivery> {
+        self.shared.world().deliveries.get(seen..).unwrap_or_default().to_vec()
+    }
+
     pub fn calls(&self) -> Vec<Call> {
         self.shared.world().calls.clone()
     }

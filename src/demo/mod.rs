@@ -28,7 +28,10 @@ use std::time::Duration;
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::KeyPair as _;
+use axum::body::Body;
+use axum::response::Response;
 use base64::Engine;
+use futures::StreamExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -154,6 +157,31 @@ impl Shared {
         tokio::select! {
             _ = released.wait_for(|count| *count > mine) => {}
             () = self.stop.cancelled() => {}
+        }
+    }
+
+    /// The first half of an answer goes out; whoever waits for the rest waits until the story goes on.
+    async fn hold_midway(self: &Arc<Self>, answer: Response) -> Response {
+        let (mut parts, body) = answer.into_parts();
+        let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let (first, rest) = (whole.slice(..whole.len() / 2), whole.slice(whole.len() / 2..));
+        let shared = self.clone();
+        let rest = futures::stream::once(async move {
+            shared.hold().await;
+            Ok::<_, std::io::Error>(rest)
+        });
+        parts.headers.remove(axum::http::header::CONTENT_LENGTH);
+        Response::from_parts(parts, Body::from_stream(futures::stream::iter([Ok(first)]).chain(rest)))
+    }
+}
+
+/// Nobody waits for this answer any more: the next one who does is told of it.
+struct Awaited<'a>(Option<&'a Shared>);
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0 {
+            *shared.awaited.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         }
     }
 }
@@ -308,8 +336,10 @@ impl GitHubBox {
             *awaited += 1;
             *awaited
         };
+        let mut given_up = Awaited(Some(&self.shared));
         // The sender lives as long as the box: waiting cannot fail.
         let _ = self.shared.withheld.subscribe().wait_for(|count| *count >= target).await;
+        given_up.0 = None;
     }
 
     /// Lets every withheld answer go.

@@ -74,7 +74,7 @@ impl Publisher {
         let stale = there.iter().any(|annotation| !wanted.contains(annotation));
         let missing = if stale { wanted } else { without(wanted, there) };
         if !stale && missing.is_empty() && now.as_ref().is_some_and(|now| says(now, conclusion, &output)) {
-            return Ok(());
+            return self.concluded(&intent.target, check).await;
         }
         let check = if stale { self.replace(repo, intent, check, conclusion, &output).await? } else { check };
         let guard = Guard::new(repo, &intent.target);
@@ -100,7 +100,13 @@ impl Publisher {
             let written = repo.update_check_run(check, &update).await?;
             self.ledger.proved(&key, &json!({ "check_run": written.id, "conclusion": written.conclusion })).await?;
         }
-        Ok(())
+        self.concluded(&intent.target, check).await
+    }
+
+    /// The check says what it should: what an earlier life sent has arrived, or is of no consequence any more.
+    async fn concluded(&self, target: &ReviewTarget, check: CheckRunId) -> Result<(), Error> {
+        let proof = json!({ "check_run": check, "found": true });
+        self.ledger.arrived(&format!("conclude/{}/", target.key()), &proof).await
     }
 
     /// Ends the check run of a head that has been overtaken, so that it does not spin for ever. Says nothing if there is none.
@@ -116,10 +122,10 @@ impl Publisher {
         reason: &str,
     ) -> Result<(), Error> {
         let Some(found) = self.own_check(repo, app, target).await? else { return Ok(()) };
-        if found.status == CheckStatus::Completed {
-            return Ok(());
-        }
         let key = format!("abandon/{}", target.key());
+        if found.status == CheckStatus::Completed {
+            return self.ledger.arrived(&key, &json!({ "check_run": found.id, "found": true })).await;
+        }
         let row = self.ledger.intend(&key, run, "check-update", &json!({ "check_run": found.id })).await?;
         self.ledger.sent_again(&row).await?;
         let output = Output {

@@ -120,6 +120,11 @@ impl Ledger {
         Ok(self.store.prove(key, proof).await?)
     }
 
+    /// What we see on GitHub shows that nothing sent under keys that begin so is still to come.
+    pub(super) async fn arrived(&self, prefix: &str, proof: &Value) -> Result<(), Error> {
+        Ok(self.store.prove_sent(prefix, proof).await?)
+    }
+
     /// A refusal of GitHub that no later attempt changes is written down; any other error leaves the fate open.
     pub(super) async fn noted<T>(&self, key: &str, answer: Result<T, github::Error>) -> Result<T, Error> {
         if let Err(error) = &answer

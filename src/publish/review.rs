@@ -167,8 +167,9 @@ impl Publisher {
             .filter(|id| id.split('#').next() == Some(first.as_str()))
             .unwrap_or(&first);
         let body = body(repo, intent, layout, notices, id);
+        let arrived = (format!("review-body/{id}/{}/", last.id), json!({ "review": last.id, "found": true }));
         if render::same(&body, &last.body) {
-            return Ok(());
+            return self.ledger.arrived(&arrived.0, &arrived.1).await;
         }
         let digest = hash::sha256(body.as_bytes());
         let key = format!("review-body/{id}/{}/{}", last.id, &digest[..16]);
@@ -178,7 +179,7 @@ impl Publisher {
         repo.update_review(intent.target.number, last.id, &body).await?;
         self.ledger.proved(&key, &json!({ "review": last.id })).await?;
         published.updated = true;
-        Ok(())
+        self.ledger.arrived(&arrived.0, &arrived.1).await
     }
 }
 

@@ -50,12 +50,17 @@ impl Publisher {
         let mut told = BTreeSet::new();
         for thread in threads {
             let Some(fingerprint) = marker::thread_finding(app, thread) else { continue };
-            let by_us = thread.resolved
-                && self
-                    .ledger
-                    .get(&resolve_key(intent, thread))
-                    .await?
-                    .is_some_and(|row| row.state == EffectState::Proved);
+            let key = resolve_key(intent, thread);
+            let row = if thread.resolved { self.ledger.get(&key).await? } else { None };
+            let by_us = match row.map(|row| row.state) {
+                Some(EffectState::Proved) => true,
+                // We asked for it and died before we heard that it was done.
+                Some(EffectState::Sent) => {
+                    self.ledger.proved(&key, &json!({ "thread": thread.id, "found": true })).await?;
+                    true
+                }
+                Some(EffectState::Intended | EffectState::Failed) | None => false,
+            };
             if !by_us {
                 told.insert(fingerprint);
             }

@@ -138,6 +138,24 @@ impl Store {
         self.touched(done.rows_affected(), key).await
     }
 
+    /// The same for all effects whose keys begin so and of which it is not known whether they arrived.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn prove_sent(&self, prefix: &str, proof: &Value) -> Result<(), Error> {
+        let mut conn = self.writer().await?;
+        sqlx::query(
+            "UPDATE effect SET state = 'proved', proof = ?1, reason = NULL, updated_at = ?2
+             WHERE key >= ?3 AND key < ?3 || char(1114111) AND state = 'sent'",
+        )
+        .bind(serde_json::to_string(proof)?)
+        .bind(self.now())
+        .bind(prefix)
+        .execute(&mut **conn)
+        .await?;
+        Ok(())
+    }
+
     /// It was refused for good. A later `mark_sent` may try again.
     ///
     /// # Errors

@@ -62,6 +62,7 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     })?;
     store.mend_times().await?;
     store.release_node_leases(store.node()).await?;
+    store.end_interrupted_runs().await?;
     Ok(store)
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
@@ -56,12 +56,20 @@ pub struct ProgressRow {
 }
 
 impl Store {
+    /// Begins a run. One that an earlier attempt at the same job left behind will not go on, and is ended.
+    ///
     /// # Errors
     /// The database failed.
     pub async fn start_run(&self, new: NewRun) -> Result<RunId, Error> {
         let id = RunId(uuid::Uuid::now_v7());
+        let now = self.now();
         {
             let mut conn = self.writer().await?;
+            let mut tx = conn.begin().await?;
+            if let Some(job) = new.job {
+                end_running(&mut tx, Some(job), "the attempt ended in the middle of it; another one began", now)
+                    .await?;
+            }
             sqlx::query(
                 "INSERT INTO run (id, kind, repository, repo, number, head, job, state, started_at)
                  VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?)",
@@ -73,15 +81,17 @@ impl Store {
             .bind(new.number.map(|number| number.0.cast_signed()))
             .bind(new.head.as_ref().map(Sha::as_str))
             .bind(new.job.map(|job| job.0))
-            .bind(self.now())
-            .execute(&mut **conn)
+            .bind(now)
+            .execute(&mut *tx)
             .await?;
+            tx.commit().await?;
         }
         self.bell().ring_progress();
         Ok(id)
     }
 
-    /// Ends a run. A second end replaces the first: a resumed run may come to another outcome.
+    /// Ends a run, and the steps in it that did not come to an end. A second end replaces the first: a resumed run may come
+    /// to another outcome.
     ///
     /// # Errors
     /// No such run, or the database failed.
@@ -96,19 +106,39 @@ impl Store {
         let finished_at = (state != RunState::Running).then(|| self.now());
         let done = {
             let mut conn = self.writer().await?;
-            sqlx::query("UPDATE run SET state = ?, outcome = ?, detail = ?, finished_at = ? WHERE id = ?")
+            let mut tx = conn.begin().await?;
+            let done = sqlx::query("UPDATE run SET state = ?, outcome = ?, detail = ?, finished_at = ? WHERE id = ?")
                 .bind(state.as_str())
                 .bind(outcome)
                 .bind(detail)
                 .bind(finished_at)
                 .bind(run.to_string())
-                .execute(&mut **conn)
-                .await?
+                .execute(&mut *tx)
+                .await?;
+            if let Some(at) = finished_at {
+                let sql = "UPDATE step SET state = 'cancelled', finished_at = ? WHERE run = ? AND state = 'running'";
+                sqlx::query(sql).bind(at).bind(run.to_string()).execute(&mut *tx).await?;
+            }
+            tx.commit().await?;
+            done
         };
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "run", id: run.to_string() });
         }
         self.bell().ring_progress();
+        Ok(())
+    }
+
+    /// Ends the runs that a former life was in the middle of: nobody else would, and what never ends is never pruned.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub(super) async fn end_interrupted_runs(&self) -> Result<(), Error> {
+        let now = self.now();
+        let mut conn = self.writer().await?;
+        let mut tx = conn.begin().await?;
+        end_running(&mut tx, None, "the server stopped in the middle of it; its job goes on", now).await?;
+        tx.commit().await?;
         Ok(())
     }
 
@@ -204,6 +234,29 @@ impl Store {
             .map(|row| Ok(ProgressRow { seq: row.try_get("seq")?, at: row.try_get("at")?, text: row.try_get("text")? }))
             .collect()
     }
+}
+
+/// Of one job, or of all.
+async fn end_running(conn: &mut SqliteConnection, job: Option<JobId>, why: &str, now: Millis) -> Result<(), Error> {
+    let job = job.map(|job| job.0);
+    sqlx::query(
+        "UPDATE step SET state = 'cancelled', finished_at = ?1
+         WHERE state = 'running' AND run IN (SELECT id FROM run WHERE state = 'running' AND (?2 IS NULL OR job = ?2))",
+    )
+    .bind(now)
+    .bind(job)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query(
+        "UPDATE run SET state = 'cancelled', detail = ?3, finished_at = ?1
+         WHERE state = 'running' AND (?2 IS NULL OR job = ?2)",
+    )
+    .bind(now)
+    .bind(job)
+    .bind(why)
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 fn load(row: &SqliteRow) -> Result<RunRow, Error> {

@@ -441,3 +441,64 @@ async fn what_ended_longer_ago_than_it_is_kept_is_removed_and_nothing_is_said_ag
     world.settle().await;
     reviewed_once(world, number).await;
 }
+
+/// What the rows say of every run and every effect.
+async fn loose_ends(world: &World) -> Vec<String> {
+    let observer = Observer::open(world.state_dir()).await.unwrap();
+    let jobs = observer.timelines(100).await.unwrap().into_iter().flat_map(|timeline| timeline.jobs);
+    let mut loose = Vec::new();
+    for run in jobs.flat_map(|job| job.runs) {
+        if run.run.finished_at.is_none() {
+            loose.push(format!("a {} goes on", run.run.kind));
+        }
+        let steps = run.steps.iter().filter(|step| step.finished_at.is_none());
+        loose.extend(steps.map(|step| format!("the step {} goes on", step.name)));
+        let sent = run.effects.iter().filter(|effect| effect.state.as_str() == "sent");
+        loose.extend(sent.map(|effect| format!("nobody knows whether {} arrived", effect.key)));
+    }
+    loose
+}
+
+#[tokio::test]
+async fn what_a_crash_interrupted_comes_to_its_end_in_the_rows_too() {
+    for (method, path) in [("POST", "/reviews"), ("PUT", "/reviews"), ("PATCH", "/check-runs"), ("POST", "/graphql")] {
+        let mut world = World::start().await;
+        let number = world.open("src/run.py", DEFECTS).await;
+        world
+            .crash_during(method, path, async |world| {
+                let change = Change::new().write("src/run.py", HALF_FIXED).write("src/more.py", DEFECTS);
+                let change = if path == "/reviews" && method == "PUT" {
+                    Change::new().write("src/run.py", HALF_FIXED)
+                } else {
+                    change
+                };
+                world.people().push_to_pull("ada", REPO, number, "Go on", change).await.unwrap();
+            })
+            .await;
+        assert_eq!(loose_ends(&world).await, [""; 0], "{method} {path}");
+        world.reviews(number);
+        world.comments(number);
+        world.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_finding_that_comes_back_is_told_again_although_a_crash_hid_that_its_thread_was_resolved() {
+    let mut world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    // Two questions for the threads come first; the third call resolves one.
+    world.github.fail_next(Fault::once("POST", "/graphql", FaultKind::Slow(Duration::ZERO)).times(2));
+    world
+        .crash_during("POST", "/graphql", async |world| {
+            let change = Change::new().write("src/run.py", HALF_FIXED);
+            world.people().push_to_pull("ada", REPO, number, "Fix one", change).await.unwrap();
+        })
+        .await;
+    assert_eq!(world.resolved_places(number), ["src/run.py:5"]);
+    world.push(number, "src/run.py", DEFECTS).await;
+    let places = world.comment_places(number);
+    assert_eq!(places.iter().filter(|place| *place == "src/run.py:5").count(), 2, "{places:?}");
+    assert_eq!(loose_ends(&world).await, [""; 0]);
+    world.reviews(number);
+    world.end().await;
+}

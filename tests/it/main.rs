@@ -20,6 +20,7 @@ mod doctor;
 mod faults;
 mod flow;
 mod github;
+mod kill_loop;
 mod publish;
 mod queue;
 mod reconcile;

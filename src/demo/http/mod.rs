@@ -285,6 +285,10 @@ async fn api(
         }
         Some(FaultKind::Slow(time)) => tokio::time::sleep(time).await,
         Some(FaultKind::Withhold) => shared.hold().await,
+        Some(FaultKind::WithholdHalf) => {
+            let text = reply.body.as_ref().map(Value::to_string).unwrap_or_default();
+            return shared.hold_midway(respond(&reply, text)).await;
+        }
         Some(FaultKind::Truncate) => {
             let text = reply.body.as_ref().map(Value::to_string).unwrap_or_default();
             let half: String = text.chars().take(text.chars().count() / 2).collect();
