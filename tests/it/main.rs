@@ -15,6 +15,7 @@ mod commands;
 mod contribute;
 mod crew;
 mod demo;
+mod docs;
 mod faults;
 mod flow;
 mod github;
