@@ -138,9 +138,7 @@ impl Start {
         let nothing = file.names_no_app() && APP_VARIABLES.iter().all(|name| env(name).is_none());
         if nothing && Registration::load(&state)?.is_none() {
             let listen = listen_of(overrides, env, &file)?;
-            let address = |what, given: Option<String>| {
-                given.map(|given| base_url(what, Some(given), "")).transpose()
-            };
+            let address = |what, given: Option<String>| given.map(|given| base_url(what, Some(given), "")).transpose();
             return Ok(Self::SetUp(SetUpConfig {
                 listen,
                 state,

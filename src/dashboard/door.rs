@@ -64,7 +64,8 @@ impl Door {
     /// Tells the operator where to go.
     pub fn announce(&self) {
         let token = self.keys().token.clone();
-        let base = self.public_url.as_ref().map_or_else(|| self.local.clone(), |url| url.origin().ascii_serialization());
+        let base =
+            self.public_url.as_ref().map_or_else(|| self.local.clone(), |url| url.origin().ascii_serialization());
         (self.announce)(&format!("{base}/setup?token={token}"));
     }
 
@@ -81,7 +82,8 @@ impl Door {
         {
             return Some(public.origin().ascii_serialization());
         }
-        let url = Url::parse(&format!("http://{host}/")).ok().filter(|url| authority(url).eq_ignore_ascii_case(host))?;
+        let url =
+            Url::parse(&format!("http://{host}/")).ok().filter(|url| authority(url).eq_ignore_ascii_case(host))?;
         let name = url.host_str()?;
         let number = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
         (number || name == "localhost").then(|| url.origin().ascii_serialization())
@@ -112,9 +114,9 @@ impl Door {
         let keys = self.keys();
         let session = keys.session.as_ref().filter(|_| !keys.closed)?;
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut ids = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| {
-            pair.trim().split_once('=').filter(|(name, _)| *name == COOKIE).map(|(_, value)| value)
-        });
+        let mut ids = cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|pair| pair.trim().split_once('=').filter(|(name, _)| *name == COOKIE).map(|(_, value)| value));
         ids.any(|id| token::same(id, &session.id)).then(|| session.clone())
     }
 
@@ -163,7 +165,9 @@ mod tests {
         assert_eq!(base("[::1]:3000").as_deref(), Some("http://[::1]:3000"));
         assert_eq!(base("localhost:9").as_deref(), Some("http://localhost:9"));
         assert_eq!(base("swarm.acme.example").as_deref(), Some("https://swarm.acme.example"));
-        for host in ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:3000", "a@127.0.0.1", "", "127.0.0.1/x"] {
+        for host in
+            ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:3000", "a@127.0.0.1", "", "127.0.0.1/x"]
+        {
             assert_eq!(base(host), None, "{host}");
         }
     }

@@ -83,7 +83,8 @@ impl Form {
 
 impl StatusPage {
     pub fn new(form: String, status: Status, note: Option<String>) -> Self {
-        let missing = status.labels().filter(|l| matches!(l.state, LabelState::Missing | LabelState::Failed(_))).count();
+        let missing =
+            status.labels().filter(|l| matches!(l.state, LabelState::Missing | LabelState::Failed(_))).count();
         let checked_all = status.labels().all(|label| label.state != LabelState::NotAsked);
         let refresh = !(status.installed() && status.delivered() && checked_all);
         Self { form, status, missing, checked_all, note, refresh }

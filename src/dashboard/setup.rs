@@ -194,7 +194,8 @@ async fn begin(State(pages): Pages, headers: HeaderMap, sent: Sent) -> Response 
         Err(wrong) => return page(StatusCode::UNPROCESSABLE_ENTITY, &fields.form(session.form, wrong), None),
     };
     let redirect = format!("{base}/setup/created");
-    let made = plan.manifest(&redirect).and_then(|manifest| Ok((pages.0.setup.begin(&session.id, plan.clone())?, manifest)));
+    let made =
+        plan.manifest(&redirect).and_then(|manifest| Ok((pages.0.setup.begin(&session.id, plan.clone())?, manifest)));
     let (state, manifest) = match made {
         Ok(made) => made,
         Err(error) => return failed(&error),
@@ -328,15 +329,18 @@ impl Fields {
 /// What went wrong on the way to an App. Nothing is left behind here, so beginning again is always a way on.
 fn failed(error: &Error) -> Response {
     let (status, next) = match error {
-        Error::State { .. } => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "Make room or mend the permissions of that folder, then start again.".to_owned())
-        }
+        Error::State { .. } => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Make room or mend the permissions of that folder, then start again.".to_owned(),
+        ),
         Error::Manifest(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Install octoswarm anew.".to_owned()),
         Error::Unknown => (
             StatusCode::BAD_REQUEST,
             "Start again here. If GitHub made an App that nothing was done with, delete it there.".to_owned(),
         ),
-        Error::Foreign => (StatusCode::FORBIDDEN, "Go on in the browser where it was begun, or start again here.".to_owned()),
+        Error::Foreign => {
+            (StatusCode::FORBIDDEN, "Go on in the browser where it was begun, or start again here.".to_owned())
+        }
         Error::Expired => (
             StatusCode::GONE,
             "Start again; delete the App on GitHub first if it is listed there, since its keys are lost.".to_owned(),
@@ -394,7 +398,12 @@ fn foreign_name() -> Response {
 }
 
 fn gone() -> Response {
-    message(StatusCode::NOT_FOUND, "octoswarm is set up", "There is nothing to set up here any more.", "You can close this tab.")
+    message(
+        StatusCode::NOT_FOUND,
+        "octoswarm is set up",
+        "There is nothing to set up here any more.",
+        "You can close this tab.",
+    )
 }
 
 fn refused(status: StatusCode, text: &str) -> Response {

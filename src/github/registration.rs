@@ -42,8 +42,7 @@ struct OwnerWire {
 /// `NotFound` when the code was used, is too old, or was never given out; else as [`Error`] says.
 pub async fn create_app(api_base: &str, code: &str, clock: &Clock) -> Result<NewApp, Error> {
     let nobody = || Secret::new(String::new());
-    let options =
-        Options { api_base: api_base.to_owned(), clock: clock.clone(), ..Options::new(0, nobody()) };
+    let options = Options { api_base: api_base.to_owned(), clock: clock.clone(), ..Options::new(0, nobody()) };
     let client = client::Client::new(&options)?;
     let call = client.call(&endpoint::CREATE_APP, &[code]);
     let wire: NewAppWire = client::decode(&call, &client.send(0, &nobody(), &call).await?.body)?;

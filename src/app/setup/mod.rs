@@ -55,9 +55,16 @@ pub enum Stage {
     /// GitHub is being asked for the keys.
     Exchanging,
     /// GitHub made the App, its keys are in memory, and the file could not be written.
-    Unsaved { name: String, path: String, reason: String },
+    Unsaved {
+        name: String,
+        path: String,
+        reason: String,
+    },
     /// The App is on the disk, and the server could not begin with it.
-    Unstarted { name: String, reason: String },
+    Unstarted {
+        name: String,
+        reason: String,
+    },
     Started,
 }
 
@@ -209,7 +216,8 @@ impl SetUp {
     }
 
     async fn exchange(&self, code: &str, plan: Plan) -> Result<Made, Error> {
-        let app = github::create_app(&plan.api_url, code, &self.0.clock).await.map_err(|error| refused(&error, &plan))?;
+        let app =
+            github::create_app(&plan.api_url, code, &self.0.clock).await.map_err(|error| refused(&error, &plan))?;
         let secret = match (app.webhook_secret, plan.poll) {
             (Some(secret), _) => secret,
             // Nobody signs what is taken from the log.
@@ -342,7 +350,9 @@ fn refused(error: &github::Error, plan: &Plan) -> Error {
     let (message, hint) = match error.root() {
         No::NotFound { .. } => (
             format!("{host} does not know the code: it was used already, or is older than an hour"),
-            format!("start again; if the App is listed at {apps}, delete it there first, since its keys are shown only once"),
+            format!(
+                "start again; if the App is listed at {apps}, delete it there first, since its keys are shown only once"
+            ),
         ),
         No::Network { .. } | No::Timeout { .. } | No::Server { .. } | No::Decode { .. } | No::Redirected { .. } => (
             format!("the keys could not be fetched from {host}: {error}"),

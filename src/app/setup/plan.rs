@@ -70,7 +70,10 @@ impl Wish {
         };
         let organisation = self.organisation.trim();
         if !organisation.is_empty() && !is_login(organisation) {
-            note(Field::Organisation, "that is not the login of an organisation: letters, digits and hyphens".to_owned());
+            note(
+                Field::Organisation,
+                "that is not the login of an organisation: letters, digits and hyphens".to_owned(),
+            );
         }
         let name = self.name.trim();
         if let Err(why) = name_fits(name) {
@@ -167,7 +170,8 @@ fn server(given: &str) -> Result<Server, String> {
     if given.is_empty() {
         return Ok(Server { web_url: GITHUB.to_owned(), api_url: "https://api.github.com".to_owned() });
     }
-    let url = Url::parse(given).map_err(|_| "that is not an address: write it like https://github.example.com".to_owned())?;
+    let url =
+        Url::parse(given).map_err(|_| "that is not an address: write it like https://github.example.com".to_owned())?;
     let host = url.host_str().unwrap_or_default().to_owned();
     if !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&host)) {
         return Err("the address must begin with https://, else the App's keys would travel in the clear".to_owned());
@@ -194,8 +198,8 @@ fn hook(given: &str, local: bool, open: bool) -> Result<String, String> {
     if given.is_empty() {
         return Err("write the address at which GitHub reaches this server, or choose that it has none".to_owned());
     }
-    let mut url =
-        Url::parse(given).map_err(|_| "that is not an address: write it like https://octoswarm.example.com".to_owned())?;
+    let mut url = Url::parse(given)
+        .map_err(|_| "that is not an address: write it like https://octoswarm.example.com".to_owned())?;
     let host = url.host_str().unwrap_or_default().to_owned();
     if !(url.scheme() == "https" || url.scheme() == "http" && local && is_loopback(&host)) {
         return Err("the address must begin with https://: deliveries hold text of private repositories".to_owned());
@@ -227,8 +231,12 @@ fn is_public(host: &str) -> bool {
     use std::net::IpAddr;
     match host.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) => !(ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()),
-        Ok(IpAddr::V6(ip)) => !(ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_unspecified()),
-        Err(_) => host.contains('.') && ![".localhost", ".local", ".internal", ".lan"].iter().any(|end| host.ends_with(end)),
+        Ok(IpAddr::V6(ip)) => {
+            !(ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_unspecified())
+        }
+        Err(_) => {
+            host.contains('.') && ![".localhost", ".local", ".internal", ".lan"].iter().any(|end| host.ends_with(end))
+        }
     }
 }
 
@@ -304,13 +312,21 @@ mod tests {
     #[test]
     fn a_webhook_is_https_and_of_a_host_that_github_can_reach() {
         let hook = |address: &str| Wish { webhook: Some(address.to_owned()), ..wish() };
-        for address in
-            ["", "http://swarm.acme.example", "https://localhost", "https://10.0.0.7", "https://swarm", "https://a.example/?k=v"]
-        {
+        for address in [
+            "",
+            "http://swarm.acme.example",
+            "https://localhost",
+            "https://10.0.0.7",
+            "https://swarm",
+            "https://a.example/?k=v",
+        ] {
             refused(hook(address), Field::Webhook);
         }
         assert_eq!(hook("https://swarm.acme.example").check().unwrap().hook_url, "https://swarm.acme.example/webhook");
-        assert_eq!(hook("https://acme.example/swarm/webhook").check().unwrap().hook_url, "https://acme.example/swarm/webhook");
+        assert_eq!(
+            hook("https://acme.example/swarm/webhook").check().unwrap().hook_url,
+            "https://acme.example/swarm/webhook"
+        );
         let inside = Wish { server: "https://ghe.example".to_owned(), ..hook("https://10.0.0.7") };
         assert_eq!(inside.check().unwrap().hook_url, "https://10.0.0.7/webhook", "an Enterprise Server may reach it");
     }
@@ -333,7 +349,8 @@ mod tests {
         let manifest = plan.manifest("http://127.0.0.1:3000/setup/created").unwrap();
         assert_eq!(manifest["hook_attributes"]["url"], NOWHERE);
         assert_eq!(manifest["redirect_url"], "http://127.0.0.1:3000/setup/created");
-        let events: Vec<&str> = manifest["default_events"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let events: Vec<&str> =
+            manifest["default_events"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         assert!(events.iter().all(|event| !event.starts_with("installation")), "{events:?}");
         for (event, permission) in [
             ("check_run", "checks"),

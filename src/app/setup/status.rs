@@ -73,13 +73,26 @@ pub enum DeliveryCheck {
     /// GitHub has sent nothing yet.
     Nothing,
     /// One came in through our own door.
-    Arrived { event: String, at: Millis },
+    Arrived {
+        event: String,
+        at: Millis,
+    },
     /// The log can be read, which is all that polling needs.
-    LogRead { entries: usize },
+    LogRead {
+        entries: usize,
+    },
     /// GitHub sent, and it did not come in here. `id` is for asking again.
-    Failed { id: u64, event: String, said: String, why: String },
+    Failed {
+        id: u64,
+        event: String,
+        said: String,
+        why: String,
+    },
     /// GitHub says that somebody took it, and we have nothing.
-    Elsewhere { id: u64, event: String },
+    Elsewhere {
+        id: u64,
+        event: String,
+    },
     Unknown(String),
 }
 
@@ -270,14 +283,22 @@ impl App {
 fn failed(last: DeliveryInfo) -> DeliveryCheck {
     let status = last.status.to_ascii_lowercase();
     let why = match last.status_code {
-        401 | 403 if status.contains("signature") => "the secret of the App's webhook is not the one that GitHub gave us",
-        401 => "somebody asks for a login, or the App's webhook secret was changed on GitHub: this server knows the first one",
+        401 | 403 if status.contains("signature") => {
+            "the secret of the App's webhook is not the one that GitHub gave us"
+        }
+        401 => {
+            "somebody asks for a login, or the App's webhook secret was changed on GitHub: this server knows the first one"
+        }
         403 => "a firewall or proxy in front of this server forbids it",
-        404 => "something answers at that address, and it is not this server: check the path, and where the proxy sends it",
+        404 => {
+            "something answers at that address, and it is not this server: check the path, and where the proxy sends it"
+        }
         405 => "something that takes no POST answers at that address: check where the proxy sends it",
         301..=399 => "the address redirects, and GitHub follows no redirect: give the App the final address",
         413 => "a proxy in front of this server takes no bodies of that size: allow 25 MB",
-        503 => "it came while set-up was not done yet, or a proxy finds nobody behind it; GitHub is asked for it again by itself",
+        503 => {
+            "it came while set-up was not done yet, or a proxy finds nobody behind it; GitHub is asked for it again by itself"
+        }
         500 | 502 | 504 if !status.contains("time") && !status.contains("connect") => {
             "a proxy in front of this server finds nobody behind it"
         }

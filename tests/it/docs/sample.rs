@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
+use octoswarm::analysis::Engine;
 use octoswarm::config::{Error, Overrides, RepoConfig, ServerConfig};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
@@ -62,6 +64,7 @@ impl Sample<'_> {
             "caddy" => self.caddy(&block.text),
             // What a program printed, a comment's text, a diff: nothing that a reader would type.
             "text" | "diff" | "markdown" | "http" => Vec::new(),
+            "python" => muted(&block.text),
             "promql" => balanced(&block.text).err().into_iter().collect(),
             other => vec![format!("a sample in `{other}` is not classified: tests/it/docs/sample.rs has to know it")],
         }
@@ -109,6 +112,9 @@ impl Sample<'_> {
         }
         if value.get("scrape_configs").is_some() || value.get("groups").is_some() {
             return Vec::new();
+        }
+        if value.get("languages").is_some() {
+            return rule(&value);
         }
         RepoConfig::parse(text).err().into_iter().collect()
     }
@@ -174,6 +180,44 @@ impl Sample<'_> {
         let ours = name.starts_with("OCTOSWARM_");
         (ours && !self.variables.contains(name)).then(|| format!("nothing reads {name}"))
     }
+}
+
+/// A rule file: what it flags is found by the rule of that name, what it passes is not.
+fn rule(sample: &Value) -> Vec<String> {
+    let id = sample["id"].as_str().unwrap_or_default();
+    let mut faults = Vec::new();
+    for (part, wanted) in [("flag", true), ("pass", false)] {
+        for snippet in sample[part].as_array().into_iter().flatten() {
+            let code = snippet["code"].as_str().unwrap_or_default();
+            let found = found(code).iter().any(|rule| rule == id);
+            if found != wanted {
+                faults.push(format!("`{id}` does not {part} `{}`", code.trim()));
+            }
+        }
+    }
+    faults
+}
+
+/// A line with a mute holds back the rule that it names, and the rule speaks without it.
+fn muted(code: &str) -> Vec<String> {
+    let Some((line, ids)) = code.split_once("octoswarm-ignore:") else { return Vec::new() };
+    let id = ids.trim();
+    let bare = line.trim_end().trim_end_matches('#');
+    let shown =
+        |code: &str| found(&format!("def shown(command):\n    {}\n", code.trim())).iter().any(|rule| rule == id);
+    let mut faults = Vec::new();
+    if !shown(bare) {
+        faults.push(format!("`{id}` says nothing about `{bare}`"));
+    }
+    if shown(code) {
+        faults.push(format!("`{id}` is not muted"));
+    }
+    faults
+}
+
+fn found(python: &str) -> Vec<String> {
+    static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| Engine::embedded().unwrap());
+    ENGINE.scan("src/sample.py", python).findings.into_iter().map(|finding| finding.rule.0.to_string()).collect()
 }
 
 /// The server's own parser reads it: unknown keys and wrong values are faults, files that are only named are not.

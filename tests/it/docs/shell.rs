@@ -8,8 +8,24 @@ use crate::support::git;
 
 /// Programs that the documents may use beside ours; each has to be there for a reader of these pages.
 const KNOWN: [&str; 18] = [
-    "cat", "cd", "chmod", "chown", "cp", "export", "git", "install", "journalctl", "ls", "mkdir", "openssl", "rm", "sqlite3",
-    "systemctl", "tee", "useradd", "mv",
+    "cat",
+    "cd",
+    "chmod",
+    "chown",
+    "cp",
+    "export",
+    "git",
+    "install",
+    "journalctl",
+    "ls",
+    "mkdir",
+    "openssl",
+    "rm",
+    "sqlite3",
+    "systemctl",
+    "tee",
+    "useradd",
+    "mv",
 ];
 /// Verbs that end by themselves, need no GitHub and change nothing outside the folder they run in.
 const SAFE: [&str; 5] = ["review", "scan", "rules", "fix", "--version"];
@@ -136,7 +152,10 @@ impl Command {
                 for path in arguments.iter().filter_map(|word| word.split_once("://")?.1.split_once('/')) {
                     faults.extend(known.route(&format!("/{}", path.1)));
                 }
-                arguments.iter().any(|word| word.starts_with('-') && !flags.contains(&word.as_str())).then_some("unknown flag")
+                arguments
+                    .iter()
+                    .any(|word| word.starts_with('-') && !flags.contains(&word.as_str()))
+                    .then_some("unknown flag")
             }
             "systemctl" => {
                 let verbs = ["daemon-reload", "enable", "disable", "start", "stop", "restart", "status", "reload"];
@@ -146,12 +165,18 @@ impl Command {
                 (!fits).then_some("no verb or unit that is known")
             }
             "journalctl" => (!arguments.iter().any(|word| word == "octoswarm")).then_some("not our unit"),
-            "openssl" => (!matches!(arguments, [rand, hex, _] if rand == "rand" && hex == "-hex")).then_some("not known"),
+            "openssl" => {
+                (!matches!(arguments, [rand, hex, _] if rand == "rand" && hex == "-hex")).then_some("not known")
+            }
             "bash" | "sh" | "node" | "python3" => {
                 let script = arguments.iter().find(|word| !word.starts_with('-'));
-                (!script.is_some_and(|script| exists(script.trim_start_matches("./")))).then_some("there is no such script")
+                (!script.is_some_and(|script| exists(script.trim_start_matches("./"))))
+                    .then_some("there is no such script")
             }
-            "npm" => arguments.first().is_none_or(|verb| !["ci", "run", "test"].contains(&verb.as_str())).then_some("not known"),
+            "npm" => arguments
+                .first()
+                .is_none_or(|verb| !["ci", "run", "test"].contains(&verb.as_str()))
+                .then_some("not known"),
             "docker" | "podman" => {
                 let builds = arguments.first().is_some_and(|verb| verb == "build");
                 (builds && !exists("Dockerfile")).then_some("there is no Dockerfile")
@@ -190,7 +215,8 @@ impl Command {
 /// Verbs, flags and targets that this package has.
 fn cargo(arguments: &[String], manifest: &str) -> Option<&'static str> {
     let verbs = ["build", "test", "run", "install", "bench", "fmt", "clippy", "doc", "deny", "check"];
-    let flags = ["--release", "--locked", "--path", "--git", "--test", "--bench", "--bin", "--", "--check", "--all-targets"];
+    let flags =
+        ["--release", "--locked", "--path", "--git", "--test", "--bench", "--bin", "--", "--check", "--all-targets"];
     let Some((verb, rest)) = arguments.split_first() else { return Some("no verb") };
     if !verbs.contains(&verb.as_str()) {
         return Some("no verb of cargo that is known");
@@ -214,8 +240,13 @@ pub fn bench() -> tempfile::TempDir {
         std::fs::write(path, text).unwrap();
     };
     git(dir.path(), &["init", "-q", "-b", "main"]);
+    git(dir.path(), &["config", "user.name", "Ada"]);
+    git(dir.path(), &["config", "user.email", "ada@example.com"]);
     write("src/load.py", "import yaml\n\n\ndef load(text):\n    return yaml.load(text)\n");
-    write("issue.md", "Unsafe YAML loading\n\n`src/load.py` calls `yaml.load`, which can build any object. Please fix `unsafe-yaml-load`.\n");
+    write(
+        "issue.md",
+        "Unsafe YAML loading\n\n`src/load.py` calls `yaml.load`, which can build any object. Please fix `unsafe-yaml-load`.\n",
+    );
     git(dir.path(), &["add", "."]);
     git(dir.path(), &["commit", "-qm", "Begin"]);
     git(dir.path(), &["tag", "v1.2"]);
