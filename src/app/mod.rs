@@ -6,6 +6,7 @@
 mod breaker;
 mod command;
 mod contribute;
+pub mod doctor;
 mod error;
 mod event;
 mod facts;

@@ -29,6 +29,10 @@ pub enum Verb {
     Rules(Rules),
     /// Run the GitHub App's server.
     Serve(Serve),
+    /// Look at everything the server needs, and say what to do about what is wrong. Changes nothing.
+    Doctor(Doctor),
+    /// Look at the configuration.
+    Config(Config),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -47,6 +51,67 @@ pub struct Serve {
     /// Take deliveries from the App's delivery log: needs no public address and no webhook secret [env: OCTOSWARM_POLL]
     #[arg(long)]
     pub poll: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code: 0 nothing failed (warnings are allowed), 1 a check failed, 2 wrong usage.")]
+pub struct Doctor {
+    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// As for a server that takes deliveries from the App's delivery log [env: OCTOSWARM_POLL]
+    #[arg(long)]
+    pub poll: bool,
+    /// Look at this machine only: ask GitHub nothing
+    #[arg(long)]
+    pub offline: bool,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub format: PlainFormat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Config {
+    #[command(subcommand)]
+    pub verb: ConfigVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigVerb {
+    /// Show every setting with where it comes from, and every fault; or look at a repository's file
+    Check(ConfigCheck),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code: 0 valid (warnings are allowed), 2 invalid or wrong usage.")]
+pub struct ConfigCheck {
+    /// A repository's `.github/octoswarm.yml`; without it, the server's settings are looked at
+    #[arg(value_name = "PATH", conflicts_with_all = ["config", "listen", "state", "poll"])]
+    pub path: Option<PathBuf>,
+    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// As for a server that takes deliveries from the App's delivery log [env: OCTOSWARM_POLL]
+    #[arg(long)]
+    pub poll: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlainFormat {
+    /// For people
+    Text,
+    Json,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -4,7 +4,9 @@
 //! Never: no decision about code or GitHub is made here; verbs call `app`.
 
 mod args;
+mod config;
 mod demo;
+mod doctor;
 mod fix;
 mod report;
 mod review;
@@ -60,6 +62,8 @@ pub fn main() -> ExitCode {
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
+            Verb::Doctor(args) => doctor::cmd_doctor(args).await,
+            Verb::Config(args) => config::cmd_config(args),
         }
     });
     exit.unwrap_or_else(|failure| tell(&failure))

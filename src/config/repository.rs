@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::checked::ReadError;
 use crate::domain::{OnUnreviewed, Severity};
 
 pub const CONFIG_PATH: &str = ".github/octoswarm.yml";
@@ -100,14 +101,7 @@ impl RepoConfig {
     /// # Errors
     /// One sentence for the reader of the pull request: what is wrong and on which line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > MAX_BYTES {
-            return Err(format!("the file has {} bytes, more than the {MAX_BYTES} allowed", text.len()));
-        }
-        let only_comments = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-        if only_comments {
-            return Ok(Self::default());
-        }
-        let config: Self = serde_saphyr::from_str(text).map_err(|e| first_line(&e.to_string()))?;
+        let config = Self::read(text).map_err(|error| error.what())?;
         for (key, globs) in [("ignore", &config.ignore), ("protected", &config.protected)] {
             for glob in globs {
                 globset::Glob::new(glob)
@@ -119,9 +113,22 @@ impl RepoConfig {
         }
         Ok(config)
     }
+
+    /// As far as its form goes.
+    pub(super) fn read(text: &str) -> Result<Self, ReadError> {
+        if text.len() > MAX_BYTES {
+            let text = format!("the file has {} bytes, more than the {MAX_BYTES} allowed", text.len());
+            return Err(ReadError::Size(text));
+        }
+        let only_comments = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+        if only_comments {
+            return Ok(Self::default());
+        }
+        serde_saphyr::from_str(text).map_err(|error| ReadError::Yaml(Box::new(error)))
+    }
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or(text).trim_end_matches(['.', ' ']).to_owned()
 }
 

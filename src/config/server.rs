@@ -1,11 +1,12 @@
 //! The server's own settings: `octoswarm.toml`, then `OCTOSWARM_*` variables over it, then flags over both.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::reader::{self, Reader, SecretFile, Setting, Source, invalid};
 use super::{Error, Registration};
 use crate::domain::Secret;
 
@@ -74,6 +75,27 @@ pub enum LogFormat {
     Json,
 }
 
+impl std::str::FromStr for LogFormat {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("it is neither text nor json"),
+        }
+    }
+}
+
+impl std::fmt::Display for LogFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        })
+    }
+}
+
 /// What flags may override; none of it is secret.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
@@ -86,7 +108,7 @@ pub struct Overrides {
 /// `octoswarm.toml`. Secrets stand in files of their own, named here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct FileWire {
+pub(super) struct FileWire {
     app_id: Option<u64>,
     private_key_file: Option<PathBuf>,
     /// One file a secret: during a rotation the new and the old one.
@@ -106,13 +128,6 @@ struct FileWire {
     public_url: Option<String>,
 }
 
-impl FileWire {
-    /// Nothing here speaks of an App.
-    fn names_no_app(&self) -> bool {
-        self.app_id.is_none() && self.private_key_file.is_none() && self.webhook_secret_files.is_empty()
-    }
-}
-
 /// The variables that speak of an App.
 const APP_VARIABLES: [&str; 6] = [
     "OCTOSWARM_APP_ID",
@@ -122,6 +137,30 @@ const APP_VARIABLES: [&str; 6] = [
     "OCTOSWARM_WEBHOOK_SECRET_FILE",
     "OCTOSWARM_WEBHOOK_SECRET_PREVIOUS",
 ];
+
+impl FileWire {
+    /// Nothing here speaks of an App.
+    fn names_no_app(&self) -> bool {
+        self.app_id.is_none() && self.private_key_file.is_none() && self.webhook_secret_files.is_empty()
+    }
+}
+
+/// All that file, environment and flags say, with where each value comes from and everything that is wrong.
+#[derive(Debug, Default)]
+pub struct Resolution {
+    /// The file that was read.
+    pub file: Option<PathBuf>,
+    pub settings: Vec<Setting>,
+    pub secret_files: Vec<SecretFile>,
+    /// In the order in which they were met; none when `start` is there.
+    pub faults: Vec<Error>,
+    /// What is set and has no effect.
+    pub warnings: Vec<String>,
+    /// Known also when other settings are at fault.
+    pub state: Option<PathBuf>,
+    pub listen: Option<SocketAddr>,
+    pub start: Option<Start>,
+}
 
 impl Start {
     /// Reads file, environment and what was registered from the browser.
@@ -133,22 +172,11 @@ impl Start {
     }
 
     fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let file = read_file(overrides, env)?;
-        let state = state_of(overrides, env, &file)?;
-        let nothing = file.names_no_app() && APP_VARIABLES.iter().all(|name| env(name).is_none());
-        if nothing && Registration::load(&state)?.is_none() {
-            let listen = listen_of(overrides, env, &file)?;
-            let address = |what, given: Option<String>| given.map(|given| base_url(what, Some(given), "")).transpose();
-            return Ok(Self::SetUp(SetUpConfig {
-                listen,
-                state,
-                log: log_of(env, &file)?,
-                public_url: address("public_url", env("OCTOSWARM_PUBLIC_URL").or(file.public_url.clone()))?,
-                web_url: address("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url.clone()))?,
-                overrides: overrides.clone(),
-            }));
+        let resolution = Resolution::resolve(overrides, env);
+        match (resolution.start, resolution.faults.into_iter().next()) {
+            (Some(start), None) => Ok(start),
+            (_, fault) => Err(fault.unwrap_or_else(no_app)),
         }
-        ServerConfig::resolve(overrides, env).map(|config| Self::Configured(Box::new(config)))
     }
 }
 
@@ -162,70 +190,132 @@ impl ServerConfig {
     }
 
     fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let file = read_file(overrides, env)?;
-        let state = state_of(overrides, env, &file)?;
-        // What is configured stands over what was registered from the browser, and never mixes with it: a key of one App
-        // and a secret of another are no use to anybody.
-        let app_id = parsed(env, "OCTOSWARM_APP_ID")?.or(file.app_id);
-        let registration = match (app_id, Registration::load(&state)?) {
-            (Some(id), Some(registration)) if id != registration.app_id => None,
-            (_, registration) => registration,
+        match Start::resolve(overrides, env)? {
+            Start::Configured(config) => Ok(*config),
+            Start::SetUp(_) => Err(no_app()),
+        }
+    }
+}
+
+impl Resolution {
+    /// Looks at everything, whatever is wrong.
+    pub fn load(overrides: &Overrides) -> Self {
+        let mut resolution = Self::resolve(overrides, &env);
+        resolution.warnings.extend(reader::unknown_variables(env_names()));
+        resolution
+    }
+
+    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut reader = Reader::new(env);
+        let file: FileWire = reader.read_file(overrides);
+        let state = state_of(&mut reader, overrides, &file);
+        let listen = listen_of(&mut reader, overrides, &file);
+        let log = log_of(&mut reader, &file);
+        let registration = state.as_deref().and_then(|state| reader.registration(state));
+        let nothing = file.names_no_app()
+            && APP_VARIABLES.iter().all(|name| env(name).is_none())
+            && registration.is_none()
+            && !reader.is_spoiled("app_id");
+        let start = if nothing {
+            let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
+            let web_url = reader.suggestion("web_url", "OCTOSWARM_WEB_URL", file.web_url.as_deref());
+            let overrides = overrides.clone();
+            state.clone().map(|state| Start::SetUp(SetUpConfig { listen, state, log, public_url, web_url, overrides }))
+        } else {
+            server(&mut reader, overrides, &file, registration).and_then(|rest| {
+                let state = state.clone()?;
+                Some(Start::Configured(Box::new(ServerConfig { listen, state, log, ..rest })))
+            })
         };
-        let app_id = app_id.or(registration.as_ref().map(|r| r.app_id)).ok_or(Error::Missing {
-            what: "the App's id",
-            hint: "set `app_id` in octoswarm.toml or OCTOSWARM_APP_ID; it stands on the App's settings page",
-        })?;
-        let private_key = secret(
-            env("OCTOSWARM_PRIVATE_KEY"),
-            env("OCTOSWARM_PRIVATE_KEY_FILE").map(PathBuf::from).or(file.private_key_file.clone()).as_deref(),
-        )?
-        .or(registration.as_ref().map(|r| r.private_key.clone()))
-        .ok_or(Error::Missing {
-            what: "the App's private key",
-            hint: "set `private_key_file` in octoswarm.toml, OCTOSWARM_PRIVATE_KEY_FILE or OCTOSWARM_PRIVATE_KEY; \
-                   generate the key on the App's settings page",
-        })?;
-        let listen = listen_of(overrides, env, &file)?;
-        let millis = |name, from_file: Option<u64>, default| -> Result<Duration, Error> {
-            Ok(Duration::from_millis(parsed(env, name)?.or(from_file).unwrap_or(default)))
-        };
-        let registered_to_poll = registration.as_ref().is_some_and(|r| r.poll);
-        let poll = overrides.poll || parsed(env, "OCTOSWARM_POLL")?.unwrap_or(file.poll || registered_to_poll);
-        let (api_default, web_default) = registration
-            .as_ref()
-            .map_or(("https://api.github.com", "https://github.com"), |r| (&r.api_url, &r.web_url));
-        // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits.
-        let usual = if poll { 5 } else { 300 };
-        let reconcile = parsed(env, "OCTOSWARM_RECONCILE_SECONDS")?.or(file.reconcile_seconds).unwrap_or(usual);
-        Ok(Self {
-            app_id,
-            private_key,
-            webhook_secrets: match webhook_secrets(env, &file.webhook_secret_files) {
-                Err(Error::Missing { .. }) if registration.is_some() => {
-                    registration.iter().map(|r| r.webhook_secret.clone()).collect()
-                }
-                // Nobody signs what is taken from the log.
-                Err(Error::Missing { .. }) if poll => Vec::new(),
-                secrets => secrets?,
-            },
-            listen,
-            api_url: base_url("api_url", env("OCTOSWARM_API_URL").or(file.api_url.clone()), api_default)?,
-            web_url: base_url("web_url", env("OCTOSWARM_WEB_URL").or(file.web_url.clone()), web_default)?,
-            state,
-            log: log_of(env, &file)?,
-            accounts: match (accounts(env("OCTOSWARM_ACCOUNTS"), &file.accounts)?, registration) {
-                (none, Some(registration)) if none.is_empty() => registration.accounts,
-                (given, _) => given,
-            },
-            tuning: Tuning {
-                workers: parsed(env, "OCTOSWARM_WORKERS")?.or(file.workers).unwrap_or(4).clamp(1, 256),
-                write_pace: millis("OCTOSWARM_WRITE_PACE_MS", file.write_pace_ms, 1_000)?,
-                settle: millis("OCTOSWARM_SETTLE_MS", file.settle_ms, 10_000)?,
-                retention: days(parsed(env, "OCTOSWARM_RETENTION_DAYS")?.or(file.retention_days).unwrap_or(30)),
-                reconcile: (poll || reconcile > 0).then(|| Duration::from_secs(reconcile.max(1))),
-                poll,
-            },
-        })
+        let Reader { file, settings, secret_files, faults, .. } = reader;
+        let start = start.filter(|_| faults.is_empty());
+        Self { file, settings, secret_files, faults, warnings: Vec::new(), state, listen: Some(listen), start }
+    }
+}
+
+/// All but where it listens, keeps its state and logs to, which its caller knows; `None` when something it cannot do without
+/// is missing.
+fn server(
+    reader: &mut Reader,
+    overrides: &Overrides,
+    file: &FileWire,
+    registration: Option<Registration>,
+) -> Option<ServerConfig> {
+    // What is configured stands over what was registered from the browser, and never mixes with it: a key of one App
+    // and a secret of another are no use to anybody.
+    let picked = reader.pick("app_id", None, "OCTOSWARM_APP_ID", file.app_id);
+    let registration = registration.filter(|r| picked.as_ref().is_none_or(|(id, _)| *id == r.app_id));
+    let registered = registration.as_ref();
+    let app_id = picked.or(registered.map(|r| (r.app_id, Source::Registered)));
+    let app_id = match app_id {
+        Some(picked) => Some(reader.told("app_id", picked)),
+        None => reader.missing("app_id", no_app()),
+    };
+    let private_key = reader.private_key(file.private_key_file.as_deref(), registered);
+    let poll = match reader.pick("poll", overrides.poll.then_some((true, "--poll")), "OCTOSWARM_POLL", None) {
+        Some(picked) => picked,
+        None if file.poll => (true, Source::File),
+        None if registered.is_some_and(|r| r.poll) => (true, Source::Registered),
+        None => (false, Source::Default),
+    };
+    let poll = reader.told("poll", poll);
+    let webhook_secrets = reader.webhook_secrets(&file.webhook_secret_files, registered, poll);
+    let api_url = reader.base_url(
+        "api_url",
+        "OCTOSWARM_API_URL",
+        file.api_url.as_deref(),
+        registered.map(|r| r.api_url.as_str()),
+        "https://api.github.com",
+    );
+    let web_url = reader.base_url(
+        "web_url",
+        "OCTOSWARM_WEB_URL",
+        file.web_url.as_deref(),
+        registered.map(|r| r.web_url.as_str()),
+        "https://github.com",
+    );
+    let accounts = accounts_of(reader, &file.accounts, registered);
+    let tuning = tuning_of(reader, file, poll);
+    Some(ServerConfig {
+        app_id: app_id?,
+        private_key: private_key?,
+        webhook_secrets: webhook_secrets?,
+        api_url: api_url?,
+        web_url: web_url?,
+        accounts,
+        tuning,
+        // The caller's.
+        listen: DEFAULT_LISTEN,
+        state: PathBuf::new(),
+        log: LogFormat::default(),
+    })
+}
+
+fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
+    // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits.
+    let usual = if poll { 5 } else { 300 };
+    let reconcile = reader.number("reconcile_seconds", "OCTOSWARM_RECONCILE_SECONDS", file.reconcile_seconds, usual);
+    Tuning {
+        workers: reader.number("workers", "OCTOSWARM_WORKERS", file.workers, 4).clamp(1, 256),
+        write_pace: Duration::from_millis(reader.number(
+            "write_pace_ms",
+            "OCTOSWARM_WRITE_PACE_MS",
+            file.write_pace_ms,
+            1_000,
+        )),
+        settle: Duration::from_millis(reader.number("settle_ms", "OCTOSWARM_SETTLE_MS", file.settle_ms, 10_000)),
+        retention: days(reader.number("retention_days", "OCTOSWARM_RETENTION_DAYS", file.retention_days, 30)),
+        reconcile: (poll || reconcile > 0).then(|| Duration::from_secs(reconcile.max(1))),
+        poll,
+    }
+}
+
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3000));
+
+fn no_app() -> Error {
+    Error::Missing {
+        what: "the App's id",
+        hint: "set `app_id` in octoswarm.toml or OCTOSWARM_APP_ID; it stands on the App's settings page",
     }
 }
 
@@ -236,7 +326,7 @@ impl ServerConfig {
 pub fn state_dir(flag: Option<PathBuf>) -> Result<PathBuf, Error> {
     match flag.or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from)) {
         Some(dir) => Ok(dir),
-        None => default_state(&env),
+        None => default_state(&env).ok_or_else(no_state),
     }
 }
 
@@ -250,133 +340,67 @@ fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn default_state(env: &dyn Fn(&str) -> Option<String>) -> Result<PathBuf, Error> {
-    env("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| env("HOME").map(|home| Path::new(&home).join(".local/state")))
-        .map(|dir| dir.join("octoswarm"))
-        .ok_or(Error::Missing { what: "a place for the state", hint: "name one with --state or OCTOSWARM_STATE" })
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+fn env_names() -> Vec<String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect()
 }
 
-fn state_of(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>, file: &FileWire) -> Result<PathBuf, Error> {
-    let named = overrides.state.clone().or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from)).or(file.state.clone());
-    named.map_or_else(|| default_state(env), Ok)
+fn default_state(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let home = || env("HOME").map(|home| Path::new(&home).join(".local/state"));
+    env("XDG_STATE_HOME").map(PathBuf::from).or_else(home).map(|dir| dir.join("octoswarm"))
 }
 
-fn listen_of(
-    overrides: &Overrides,
-    env: &dyn Fn(&str) -> Option<String>,
-    file: &FileWire,
-) -> Result<SocketAddr, Error> {
-    let named = overrides.listen.map_or_else(|| parsed(env, "OCTOSWARM_LISTEN"), |listen| Ok(Some(listen)))?;
-    Ok(named.or(file.listen).unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 3000))))
+fn no_state() -> Error {
+    Error::Missing { what: "a place for the state", hint: "name one with --state or OCTOSWARM_STATE" }
 }
 
-fn log_of(env: &dyn Fn(&str) -> Option<String>, file: &FileWire) -> Result<LogFormat, Error> {
-    match env("OCTOSWARM_LOG_FORMAT").as_deref() {
-        None => Ok(file.log.unwrap_or_default()),
-        Some("text") => Ok(LogFormat::Text),
-        Some("json") => Ok(LogFormat::Json),
-        Some(other) => Err(invalid("OCTOSWARM_LOG_FORMAT", format!("`{other}` is neither text nor json"))),
+fn state_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> Option<PathBuf> {
+    let flag = overrides.state.clone().map(|state| (state, "--state"));
+    let picked = reader
+        .pick("state", flag, "OCTOSWARM_STATE", file.state.clone())
+        .or_else(|| default_state(reader.env).map(|state| (state, Source::Default)));
+    match picked {
+        Some((state, source)) => {
+            reader.show("state", state.display().to_string(), source);
+            Some(state)
+        }
+        None => reader.missing("state", no_state()),
     }
+}
+
+fn listen_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> SocketAddr {
+    let flag = overrides.listen.map(|listen| (listen, "--listen"));
+    let picked = reader.pick("listen", flag, "OCTOSWARM_LISTEN", file.listen);
+    reader.told("listen", picked.unwrap_or((DEFAULT_LISTEN, Source::Default)))
+}
+
+fn log_of(reader: &mut Reader, file: &FileWire) -> LogFormat {
+    let picked = reader.pick("log", None, "OCTOSWARM_LOG_FORMAT", file.log);
+    reader.told("log", picked.unwrap_or((LogFormat::default(), Source::Default)))
 }
 
 /// Logins, from the variable (separated by commas) or the file.
-fn accounts(from_env: Option<String>, file: &[String]) -> Result<Vec<String>, Error> {
-    let given = match &from_env {
-        Some(list) => list.split(',').map(|login| login.trim().to_owned()).collect(),
-        None => file.to_vec(),
+fn accounts_of(reader: &mut Reader, file: &[String], registered: Option<&Registration>) -> Vec<String> {
+    const VARIABLE: &str = "OCTOSWARM_ACCOUNTS";
+    let (given, source) = match (reader.env)(VARIABLE) {
+        Some(list) => (list.split(',').map(|login| login.trim().to_owned()).collect(), Source::Variable(VARIABLE)),
+        None if !file.is_empty() => (file.to_vec(), Source::File),
+        None => match registered.filter(|registered| !registered.accounts.is_empty()) {
+            Some(registered) => (registered.accounts.clone(), Source::Registered),
+            None => (Vec::new(), Source::Default),
+        },
     };
     let login = |text: &String| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    match given.iter().find(|account| !login(account)) {
-        Some(odd) => Err(invalid("accounts", format!("`{odd}` is not the login of an organisation or a user"))),
-        None => Ok(given),
+    for odd in given.iter().filter(|account| !login(account)) {
+        reader.fault("accounts", invalid("accounts", format!("`{odd}` is not the login of an organisation or a user")));
     }
-}
-
-/// The named file must exist; `octoswarm.toml` in the working directory may.
-fn read_file(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<FileWire, Error> {
-    let named = overrides.file.clone().or_else(|| env("OCTOSWARM_CONFIG").map(PathBuf::from));
-    let named = named.as_deref();
-    let path = named.unwrap_or_else(|| Path::new("octoswarm.toml"));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => return Ok(FileWire::default()),
-        Err(source) => return Err(Error::Read { path: path.display().to_string(), source }),
-    };
-    toml::from_str(&text).map_err(|e| invalid(&path.display().to_string(), e.to_string().trim_end().to_owned()))
-}
-
-fn webhook_secrets(env: &dyn Fn(&str) -> Option<String>, files: &[PathBuf]) -> Result<Vec<Secret>, Error> {
-    let mut secrets = Vec::new();
-    for name in ["OCTOSWARM_WEBHOOK_SECRET", "OCTOSWARM_WEBHOOK_SECRET_PREVIOUS"] {
-        if let Some(value) = env(name) {
-            secrets.push(non_empty(name, &value)?);
-        }
-    }
-    let from_env = env("OCTOSWARM_WEBHOOK_SECRET_FILE").map(PathBuf::from);
-    for file in from_env.iter().chain(files) {
-        secrets.extend(secret(None, Some(file))?);
-    }
-    if secrets.is_empty() {
-        return Err(Error::Missing {
-            what: "the webhook secret",
-            hint: "set `webhook_secret_files` in octoswarm.toml, OCTOSWARM_WEBHOOK_SECRET_FILE or OCTOSWARM_WEBHOOK_SECRET \
-                   to the secret of the App's webhook; `--poll` takes deliveries from the App's log and needs none",
-        });
-    }
-    Ok(secrets)
-}
-
-fn secret(value: Option<String>, file: Option<&Path>) -> Result<Option<Secret>, Error> {
-    match (value, file) {
-        (Some(value), _) => non_empty("the secret", &value).map(Some),
-        (None, Some(path)) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|source| Error::Read { path: path.display().to_string(), source })?;
-            non_empty(&path.display().to_string(), &text).map(Some)
-        }
-        (None, None) => Ok(None),
-    }
-}
-
-/// Files end in a line break that is not part of the secret.
-fn non_empty(what: &str, value: &str) -> Result<Secret, Error> {
-    let value = value.trim_end_matches(['\r', '\n']);
-    if value.trim().is_empty() {
-        return Err(Error::Empty { what: what.to_owned() });
-    }
-    Ok(Secret::new(value))
-}
-
-fn parsed<T>(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>, Error>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    env(name).map(|text| text.parse().map_err(|e: T::Err| invalid(name, format!("`{text}`: {e}")))).transpose()
+    let shown = if given.is_empty() { "all".to_owned() } else { given.join(", ") };
+    reader.show("accounts", shown, source);
+    given
 }
 
 fn days(count: u64) -> Duration {
     Duration::from_secs(count.min(36_500) * 24 * 60 * 60)
-}
-
-/// Credentials travel to this address, so it is https, or http on this machine only.
-fn base_url(what: &str, given: Option<String>, default: &str) -> Result<String, Error> {
-    let text = given.unwrap_or_else(|| default.to_owned());
-    let url = reqwest::Url::parse(&text).map_err(|e| invalid(what, format!("`{text}`: {e}")))?;
-    let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
-    if !(url.scheme() == "https" || url.scheme() == "http" && loopback) {
-        return Err(invalid(what, format!("`{text}` is not https; tokens would travel in the clear")));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(invalid(what, "the address holds credentials; remove them".to_owned()));
-    }
-    Ok(text.trim_end_matches('/').to_owned())
-}
-
-fn invalid(path: &str, detail: String) -> Error {
-    Error::Invalid { path: path.to_owned(), detail }
 }
 
 #[cfg(test)]

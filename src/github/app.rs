@@ -15,6 +15,8 @@ pub struct AppInfo {
     pub id: u64,
     pub slug: String,
     pub name: String,
+    /// The App's page, from where it is installed.
+    pub html_url: String,
     /// The login under which the App writes; only together with the account type `Bot` does it prove anything.
     pub bot_login: String,
     /// The bot account's id, once [`Github::bot_identity`] has found it; never the App's own id.
@@ -28,6 +30,8 @@ struct AppWire {
     id: u64,
     slug: String,
     name: String,
+    #[serde(default)]
+    html_url: String,
     #[serde(default)]
     permissions: BTreeMap<String, String>,
     #[serde(default)]
@@ -47,6 +51,7 @@ impl Github {
             bot_id: self.bot_id.get().copied(),
             slug: wire.slug,
             name: wire.name,
+            html_url: wire.html_url,
             permissions: wire.permissions,
             events: wire.events,
         })

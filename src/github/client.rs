@@ -32,6 +32,7 @@ pub(super) const PAGE_CAP: usize = 100;
 /// A renamed repository takes one redirect; a second rename meanwhile one more.
 const HOPS: u32 = 3;
 
+type Response = http::Response<http_body_util::combinators::BoxBody<Bytes, octocrab::Error>>;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Carried = Pin<Box<dyn Future<Output = Result<http::Response<reqwest::Body>, Failure>> + Send>>;
 
@@ -219,20 +220,45 @@ impl Client {
         }
     }
 
+    /// Sends one call without a token; also when the answer began, and whatever its status.
+    ///
+    /// # Errors
+    /// `Network`, `Timeout` or `TooLarge`.
+    pub(super) async fn ask_openly(&self, call: &Call) -> Result<(Instant, u16, Answer), Error> {
+        let exchange = async {
+            let response = self.open(None, call).await?;
+            let began = Instant::now();
+            let (status, answer) = self.read(call, response).await?;
+            Ok((began, status, answer))
+        };
+        let late = |_| Error::Timeout { call: call.text(), after: self.timeout };
+        tokio::time::timeout(self.timeout, exchange).await.map_err(late)?
+    }
+
     async fn exchange(&self, token: &Secret, call: &Call) -> Result<(u16, Answer), Error> {
+        let token = Some(token).filter(|_| call.endpoint.access != Access::Nobody);
+        let response = self.open(token, call).await?;
+        self.read(call, response).await
+    }
+
+    async fn open(&self, token: Option<&Secret>, call: &Call) -> Result<Response, Error> {
         let network = |source: Failure| Error::Network { call: call.text(), source };
         let mut builder = http::Request::builder()
             .method(call.endpoint.method.clone())
             .uri(format!("{}{}", self.origin, call.path_and_query))
             .header(ACCEPT, call.accept);
-        if call.endpoint.access != Access::Nobody {
-            let mut bearer =
-                HeaderValue::from_str(&format!("Bearer {}", token.expose())).map_err(|e| network(e.into()))?;
+        if let Some(token) = token {
+            let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
+            let mut bearer = bearer.map_err(|e| network(e.into()))?;
             bearer.set_sensitive(true);
             builder = builder.header(AUTHORIZATION, bearer);
         }
         let request = self.http.build_request(builder, call.body.as_ref()).map_err(|e| network(e.into()))?;
-        let response = self.http.execute(request).await.map_err(|e| network(e.into()))?;
+        self.http.execute(request).await.map_err(|e| network(e.into()))
+    }
+
+    async fn read(&self, call: &Call, response: Response) -> Result<(u16, Answer), Error> {
+        let network = |source: Failure| Error::Network { call: call.text(), source };
         let (parts, mut body) = response.into_parts();
         let cap = call.cap.unwrap_or(self.answer_cap);
         let mut bytes = BytesMut::new();

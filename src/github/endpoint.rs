@@ -103,6 +103,11 @@ endpoints! {
     /// Nor is this one.
     GIT_PUSH = Push Writes POST "git" [Contents: Write];
 
+    /// Tells whether a GitHub answers, whoever asks.
+    GET_META = Nobody Reads GET "/meta" [];
+    GET_HOOK_CONFIG = App Reads GET "/app/hook/config" [];
+    /// Costs nothing of the limit that it tells.
+    GET_RATE_LIMIT = Survey Reads GET "/rate_limit" [];
     LIST_INSTALLATIONS = App Reads GET "/app/installations" [];
     LIST_DELIVERIES = App Reads GET "/app/hook/deliveries" [];
     GET_DELIVERY = App Reads GET "/app/hook/deliveries/{}" [];

@@ -72,6 +72,43 @@ pub enum Error {
     Shared(Arc<Error>),
 }
 
+/// Why a server could not be reached at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreached {
+    /// Its name is unknown.
+    Dns,
+    /// Nothing listens there, or no way leads there.
+    Connect,
+    /// Somebody answers who cannot prove to be that server, or does not speak TLS as we do.
+    Tls(String),
+    /// The connection broke.
+    Broken,
+}
+
+impl Unreached {
+    /// Wrapped errors do not all name their cause as their source: `io::Error` hides its own.
+    fn find(error: &(dyn std::error::Error + 'static)) -> Self {
+        let (mut next, mut found) = (Some(error), Self::Broken);
+        while let Some(error) = next {
+            if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+                return Self::Tls(tls.to_string());
+            }
+            if error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect) {
+                found = Self::Connect;
+            }
+            if error.to_string().starts_with("dns error") {
+                return Self::Dns;
+            }
+            let hidden = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            next = match hidden {
+                Some(hidden) => Some(hidden),
+                None => error.source(),
+            };
+        }
+        found
+    }
+}
+
 /// What mends a 403: GitHub's message tells the cases apart, the status does not.
 fn forbidden_hint(message: &str, needs: &str) -> String {
     if message.contains("suspended") {
@@ -152,6 +189,15 @@ impl Error {
             Self::NotAFile { .. } => "put a regular file there".into(),
             Self::Shared(inner) => return inner.hint(),
         })
+    }
+
+    /// Set when no server answered.
+    pub fn unreached(&self) -> Option<Unreached> {
+        match self.root() {
+            Self::Network { source, .. } => Some(Unreached::find(source.as_ref())),
+            Self::Timeout { .. } => Some(Unreached::Connect),
+            _ => None,
+        }
     }
 
     /// The error itself, also when it was shared among several waiters.

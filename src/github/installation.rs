@@ -1,11 +1,13 @@
 //! Where the App is installed, and on what.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::auth::Key;
 use super::error::Error;
 use super::repository::{RepoInfo, RepoWire};
-use super::{Github, endpoint};
+use super::{Github, client, endpoint};
 use crate::domain::InstallationId;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +17,10 @@ pub struct InstallationInfo {
     pub account: String,
     /// Nothing can be asked of it until it is unsuspended.
     pub suspended: bool,
+    /// What its owner has granted, which may be less than the App asks for by now.
+    pub permissions: BTreeMap<String, String>,
+    /// Its settings, where more is granted.
+    pub html_url: String,
 }
 
 #[derive(Deserialize)]
@@ -22,6 +28,10 @@ struct InstallationWire {
     id: InstallationId,
     account: Option<AccountWire>,
     suspended_at: Option<String>,
+    #[serde(default)]
+    permissions: BTreeMap<String, String>,
+    #[serde(default)]
+    html_url: String,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +42,8 @@ struct AccountWire {
 
 #[derive(Deserialize)]
 struct RepositoriesWire {
+    #[serde(default)]
+    total_count: u64,
     repositories: Vec<RepoWire>,
 }
 
@@ -42,6 +54,8 @@ impl From<InstallationWire> for InstallationInfo {
             id: wire.id,
             account: account.unwrap_or_else(|| "ghost".to_owned()),
             suspended: wire.suspended_at.is_some(),
+            permissions: wire.permissions,
+            html_url: wire.html_url,
         }
     }
 }
@@ -66,5 +80,16 @@ impl Github {
         let take = |page: RepositoriesWire| page.repositories.into_iter().map(RepoInfo::from).collect();
         let key = Key { installation, repository: None, access: endpoint::LIST_REPOSITORIES.access };
         self.client.pages(call, take, |call| async move { self.send(key, &call).await }).await
+    }
+
+    /// How many repositories the installation reaches, and the first of them.
+    ///
+    /// # Errors
+    /// As [`repositories`](Self::repositories).
+    pub async fn repository_sample(&self, installation: InstallationId) -> Result<(u64, Option<RepoInfo>), Error> {
+        let call = self.client.call(&endpoint::LIST_REPOSITORIES, &[]).query("per_page", "1");
+        let key = Key { installation, repository: None, access: endpoint::LIST_REPOSITORIES.access };
+        let page: RepositoriesWire = client::decode(&call, &self.send(key, &call).await?.body)?;
+        Ok((page.total_count, page.repositories.into_iter().next().map(RepoInfo::from)))
     }
 }

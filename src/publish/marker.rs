@@ -107,6 +107,7 @@ mod tests {
             id: 1,
             slug: "octoswarm".into(),
             name: "Octoswarm".into(),
+            html_url: String::new(),
             bot_login: "octoswarm[bot]".into(),
             bot_id: None,
             permissions: Default::default(),

@@ -27,6 +27,33 @@ pub fn parse_iso8601(text: &str) -> Option<i64> {
     chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_millis())
 }
 
+/// Which of the known words was probably meant; `None` when none is near.
+pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    let far = (typed.chars().count() / 3).max(1);
+    known
+        .map(|word| (distance(&typed, &word.to_lowercase()), word))
+        .filter(|(d, _)| *d <= far)
+        .min()
+        .map(|(_, word)| word)
+}
+
+/// How many characters have to be put in, taken out or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
 /// For a terminal: what would steer it, or turn the reading order around, is shown as its code. Line breaks and tabs stay.
 pub fn visible(text: &str) -> String {
     map_steering(text, |c, out| out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))))
@@ -67,6 +94,17 @@ mod tests {
         assert_eq!(visible("a\u{1b}[2Jb\u{9b}1m\n\tc"), "a⟨U+001B⟩[2Jb⟨U+009B⟩1m\n\tc");
         assert_eq!(visible_line("a\n::error::b\u{202e}"), "a ::error::b⟨U+202E⟩");
         assert_eq!(visible_source("ä\u{1b}x\r\ny\rz"), "ä\u{fffd}x\r\ny\u{fffd}z");
+    }
+
+    #[test]
+    fn the_nearest_word_is_near() {
+        let known = ["retention_days", "reconcile_seconds", "poll"];
+        for (typed, want) in
+            [("retenion_days", Some("retention_days")), ("pol", Some("poll")), ("Poll", Some("poll")), ("x", None)]
+        {
+            assert_eq!(nearest(typed, known.into_iter()), want, "{typed}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
     }
 
     #[test]

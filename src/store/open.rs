@@ -22,12 +22,12 @@ use crate::stdx::file;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations/sqlite");
 
-const FILE: &str = "octoswarm.db";
-const LOCK: &str = "octoswarm.lock";
+pub(super) const FILE: &str = "octoswarm.db";
+pub(super) const LOCK: &str = "octoswarm.lock";
 const NODE: &str = "node";
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Beyond this a full check at every start would take too long; damage then shows when a page is read.
-const CHECKED_UP_TO: u64 = 512 * 1024 * 1024;
+pub(super) const CHECKED_UP_TO: u64 = 512 * 1024 * 1024;
 
 pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Result<Store, Error> {
     create_private(dir)?;
@@ -117,7 +117,7 @@ fn node_id(dir: &Path) -> Result<String, Error> {
 }
 
 /// Whether there is a database; what is no database is refused before SQLite could touch it.
-fn inspect_file(path: &Path) -> Result<bool, Error> {
+pub(super) fn inspect_file(path: &Path) -> Result<bool, Error> {
     let corrupt = |detail: &str| Error::Corrupt { path: path.to_owned(), detail: detail.to_owned() };
     let io = |source| Error::Io { path: path.to_owned(), source };
     let mut wal = path.as_os_str().to_owned();
@@ -161,7 +161,7 @@ async fn inspect_content(path: &Path, options: &Options) -> Result<(), Error> {
 }
 
 /// 0 for an empty database.
-async fn schema_version(conn: &mut SqliteConnection, path: &Path) -> Result<i64, Error> {
+pub(super) async fn schema_version(conn: &mut SqliteConnection, path: &Path) -> Result<i64, Error> {
     let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'table'")
         .fetch_all(&mut *conn)
         .await
@@ -180,11 +180,11 @@ async fn schema_version(conn: &mut SqliteConnection, path: &Path) -> Result<i64,
     Ok(version.unwrap_or(0))
 }
 
-fn known_version() -> i64 {
+pub(super) fn known_version() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
 }
 
-fn unusable(path: &Path, source: sqlx::Error) -> Error {
+pub(super) fn unusable(path: &Path, source: sqlx::Error) -> Error {
     match primary_code(&source) {
         Some(SQLITE_CORRUPT | SQLITE_NOTADB) => Error::Corrupt { path: path.to_owned(), detail: source.to_string() },
         _ => match Error::from(source) {

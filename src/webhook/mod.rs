@@ -4,6 +4,7 @@
 //! Never: nothing here reads the body, knows an event's meaning or calls GitHub; `store` is the only other room it reaches.
 
 mod body;
+mod neighbour;
 mod refusal;
 mod serve;
 pub mod signature;
@@ -22,6 +23,7 @@ use crate::domain::{DeliveryId, Secret};
 use crate::store::{Accepted, NewDelivery, Store, Target};
 
 use body::Buffers;
+pub use neighbour::{Neighbour, who_listens};
 use refusal::Refusal;
 pub use serve::{Limits, serve_http};
 pub use signature::{Verified, verify};

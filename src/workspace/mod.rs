@@ -3,6 +3,7 @@
 //! Promise: whatever a repository or a git server holds, reading it ends: counted, capped, timed, and every file that was not read is named with its reason.
 //! Never: no checkout, no hook, no filter, no submodule, no `git` program; a token reaches only the origin it was made for; a user's repository is not written to, except by `local::create_branch` and `local::apply`, which say so; no push by force.
 
+mod advertisement;
 mod ancestry;
 mod attributes;
 mod base;
@@ -29,6 +30,7 @@ mod tree;
 mod walk;
 mod worktree;
 
+pub use advertisement::count_branches;
 pub use base::{EntryKind, FileEntry, Tree};
 pub use change::{Change, Side};
 pub use diff::Diff;

@@ -9,6 +9,7 @@ use git2::transport::Service;
 use git2::{Buf, Oid, Repository};
 use tokio_util::sync::CancellationToken;
 
+use super::advertisement;
 use super::ancestry::commit_tree;
 use super::error::{Doing, Error};
 use super::git::{self, blocking, header};
@@ -16,7 +17,7 @@ use super::limits::{Limits, size};
 use super::mirror::{Mirrors, Place, Remote};
 use super::names::is_branch;
 use super::objects::missing;
-use super::packet::{Packet, Packets, Report, line};
+use super::packet::{Packets, Report, line};
 use super::transport::Session;
 use crate::domain::Sha;
 
@@ -158,42 +159,20 @@ impl Push {
     }
 
     fn greet(&self) -> Result<Greeting, Error> {
-        let reference = self.reference();
-        let mut packets = Packets::new(&self.session, self.session.exchange(Service::ReceivePackLs, Vec::new()));
-        match packets.next()? {
-            Packet::Line(line) if line.trim_ascii_end() == b"# service=git-receive-pack" => {}
-            _ => return Err(self.session.broken("the list of branches does not begin as one")),
-        }
-        if packets.next()? != Packet::Flush {
-            return Err(self.session.broken("the list of branches does not begin as one"));
-        }
-        let mut greeting: Option<Greeting> = None;
-        loop {
-            let line = match packets.next()? {
-                Packet::Flush => break,
-                Packet::End => return Err(self.session.broken("the list of branches ended early")),
-                Packet::Line(line) => line,
-            };
-            if line.starts_with(b"version ") || line.starts_with(b"shallow ") {
-                continue;
-            }
-            if let Some(text) = line.strip_prefix(b"ERR ") {
-                let reason = super::packet::show(text);
-                return Err(Error::PushRejected { branch: self.branch.clone(), reason });
-            }
-            let (line, capabilities) = match line.iter().position(|byte| *byte == 0) {
-                Some(at) => (&line[..at], String::from_utf8_lossy(&line[at + 1..]).trim_end().to_owned()),
-                None => (line.trim_ascii_end(), String::new()),
-            };
-            let (id, name) = line.split_at_checked(40).ok_or_else(|| self.session.broken("a ref without a name"))?;
-            let id = std::str::from_utf8(id).ok().and_then(|id| Oid::from_str(id).ok());
-            let id = id.ok_or_else(|| self.session.broken("a ref without an object id"))?;
-            let greeting = greeting.get_or_insert(Greeting { tip: None, capabilities });
-            if name.strip_prefix(b" ") == Some(reference.as_bytes()) {
-                greeting.tip = Some(id);
-            }
-        }
-        greeting.ok_or_else(|| self.session.broken("it does not say what it can do"))
+        let (reference, branch) = (self.reference(), self.branch.clone());
+        let mut tip = None;
+        let capabilities = advertisement::read(
+            &self.session,
+            Service::ReceivePackLs,
+            |reason| Error::PushRejected { branch, reason },
+            |id, name| {
+                if name == reference.as_bytes() {
+                    tip = Some(id);
+                }
+            },
+        )?;
+        let capabilities = capabilities.ok_or_else(|| self.session.broken("it does not say what it can do"))?;
+        Ok(Greeting { tip, capabilities })
     }
 
     fn send(&self, greeting: &Greeting, pack: &[u8]) -> Result<Report, Error> {

@@ -113,6 +113,11 @@ pub fn error(text: &str) {
     let _reader_gone = writeln!(anstream::stderr(), "{} {}", "error:".red().bold(), visible(text));
 }
 
+pub fn warning(text: &str) {
+    use std::io::Write;
+    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "warning:".yellow().bold(), visible(text));
+}
+
 pub fn hint(text: &str) {
     use std::io::Write;
     let _reader_gone = writeln!(anstream::stderr(), "{} {}", "hint:".cyan().bold(), visible(text));

@@ -1,0 +1,160 @@
+//! A look at a database from outside, which changes nothing: no lock, no migration, no file beside it.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
+
+use super::open::{CHECKED_UP_TO, FILE, LOCK, inspect_file, known_version, schema_version, unusable};
+use super::{Error, Options, Store};
+use crate::domain::Millis;
+
+/// What a look found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// Who works on it now, in the words of its lock.
+    pub held_by: Option<String>,
+    /// Bytes of the database and its log.
+    pub bytes: u64,
+    pub schema: i64,
+    pub known_schema: i64,
+    /// It keeps a write-ahead log, as a server of ours sets it up.
+    pub wal: bool,
+    /// Too large to be read whole.
+    pub unchecked: bool,
+    /// The last server was killed; its log was looked at in a copy.
+    pub unclean: bool,
+    /// `None` when the schema is not this version's.
+    pub queue: Option<Figures>,
+}
+
+/// The queue in numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figures {
+    pub waiting: u64,
+    pub running: u64,
+    pub discarded: u64,
+    /// When the job was made that could run now and has waited longest.
+    pub oldest_due: Option<Millis>,
+}
+
+impl Store {
+    /// Looks at `dir/octoswarm.db`, also while a server works on it; `None` when there is none yet.
+    ///
+    /// # Errors
+    /// It is damaged, newer than this program, or cannot be read.
+    pub async fn look(dir: &Path, now: Millis) -> Result<Option<Look>, Error> {
+        let path = dir.join(FILE);
+        if !inspect_file(&path)? {
+            return Ok(None);
+        }
+        let held_by = holder(&dir.join(LOCK))?;
+        let log = log_of(&path);
+        let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
+        let (bytes, logged) = (size(&path), size(&log));
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::Io { path, source }
+        };
+        // While a server runs, its log and shared memory are there and reading joins in. Without one, joining in would make those
+        // files, and fold the log into the database on leaving: a database without a log is read as it lies, one with a log in a copy.
+        let unclean = held_by.is_none() && logged > 0;
+        let unchecked = bytes + logged > CHECKED_UP_TO;
+        if unclean && unchecked {
+            let detail = "a server was killed and left a log that is too large to look at in a copy";
+            return Err(Error::Io { path, source: io::Error::other(detail) });
+        }
+        let copied = if unclean { Some(tempfile::tempdir().map_err(io(&path))?) } else { None };
+        let read = match &copied {
+            Some(folder) => {
+                let copy = folder.path().join(FILE);
+                fs::copy(&path, &copy).map_err(io(&path))?;
+                fs::copy(&log, log_of(&copy)).map_err(io(&log))?;
+                copy
+            }
+            None => path.clone(),
+        };
+        let options = SqliteConnectOptions::new()
+            .filename(&read)
+            .create_if_missing(false)
+            .read_only(copied.is_none())
+            .immutable(held_by.is_none() && copied.is_none())
+            .busy_timeout(Options::default().busy_timeout)
+            .disable_statement_logging();
+        let mut conn = options.connect().await.map_err(|source| unusable(&path, source))?;
+        if !unchecked {
+            let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)")
+                .fetch_one(&mut conn)
+                .await
+                .map_err(|source| unusable(&path, source))?;
+            if verdict != "ok" {
+                return Err(Error::Corrupt { path, detail: verdict });
+            }
+        }
+        let (schema, known_schema) = (schema_version(&mut conn, &path).await?, known_version());
+        if schema > known_schema {
+            return Err(Error::NewerSchema { path, found: schema, known: known_schema });
+        }
+        let wal = keeps_log(&path).map_err(io(&path))?;
+        let queue = if schema == known_schema { Some(figures(&mut conn, now).await?) } else { None };
+        conn.close().await.map_err(|source| unusable(&path, source))?;
+        Ok(Some(Look { held_by, bytes: bytes + logged, schema, known_schema, wal, unchecked, unclean, queue }))
+    }
+}
+
+fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    PathBuf::from(log)
+}
+
+/// As the file's header says: a connection that may not touch anything does not tell.
+fn keeps_log(database: &Path) -> io::Result<bool> {
+    let mut header = [0; 20];
+    fs::File::open(database)?.read_exact(&mut header)?;
+    Ok(header[18..] == [2, 2])
+}
+
+/// Who holds the lock. It is asked for in its shared form and let go at once: only a server that starts at this very moment
+/// could meet it.
+fn holder(lock: &Path) -> Result<Option<String>, Error> {
+    let io = |source| Error::Io { path: lock.to_owned(), source };
+    let file = match fs::File::open(lock) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(fs::TryLockError::WouldBlock) => {
+            let text = fs::read_to_string(lock).map_err(io)?;
+            Ok(Some(text.trim().to_owned()))
+        }
+        Err(fs::TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
+async fn figures(conn: &mut SqliteConnection, now: Millis) -> Result<Figures, Error> {
+    let row = sqlx::query(
+        "SELECT count(*) FILTER (WHERE state IN ('available', 'scheduled', 'retryable')) AS waiting,
+                count(*) FILTER (WHERE state = 'running') AS running,
+                count(*) FILTER (WHERE state = 'discarded') AS discarded,
+                min(run_at) FILTER (WHERE state IN ('available', 'scheduled', 'retryable') AND run_at <= ?) AS oldest_due
+         FROM job",
+    )
+    .bind(now)
+    .fetch_one(conn)
+    .await?;
+    let count = |name: &str| -> Result<u64, Error> {
+        let count: i64 = row.try_get(name)?;
+        Ok(u64::try_from(count).unwrap_or_default())
+    };
+    Ok(Figures {
+        waiting: count("waiting")?,
+        running: count("running")?,
+        discarded: count("discarded")?,
+        oldest_due: row.try_get("oldest_due")?,
+    })
+}
