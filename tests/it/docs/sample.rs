@@ -107,8 +107,7 @@ impl Sample<'_> {
             return faults;
         }
         if let Some(services) = value.get("services").and_then(Value::as_object) {
-            let whole = services.values().all(|service| service.get("image").or(service.get("build")).is_some());
-            return if whole { Vec::new() } else { vec!["a service has neither image nor build".to_owned()] };
+            return services.values().flat_map(|service| self.service(service)).collect();
         }
         if value.get("scrape_configs").is_some() || value.get("groups").is_some() {
             return Vec::new();
@@ -117,6 +116,30 @@ impl Sample<'_> {
             return rule(&value);
         }
         RepoConfig::parse(text).err().into_iter().collect()
+    }
+
+    /// One service of a compose file.
+    fn service(&self, service: &Value) -> Vec<String> {
+        let mut faults = Vec::new();
+        if service.get("image").or(service.get("build")).is_none() {
+            faults.push("a service has neither image nor build".to_owned());
+        }
+        let command = match &service["command"] {
+            Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+            text => text.as_str().unwrap_or_default().to_owned(),
+        };
+        if !command.is_empty() && command.starts_with(char::is_lowercase) {
+            faults.extend(self.console(&format!("$ octoswarm {command}\n")));
+        }
+        let names = match &service["environment"] {
+            Value::Object(map) => map.keys().cloned().collect(),
+            Value::Array(list) => {
+                list.iter().filter_map(|item| Some(item.as_str()?.split('=').next()?.to_owned())).collect()
+            }
+            _ => Vec::new(),
+        };
+        faults.extend(names.iter().filter_map(|name| self.variable(name)));
+        faults
     }
 
     fn unit(&self, text: &str) -> Vec<String> {

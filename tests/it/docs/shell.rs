@@ -178,6 +178,15 @@ impl Command {
                 .is_none_or(|verb| !["ci", "run", "test"].contains(&verb.as_str()))
                 .then_some("not known"),
             "docker" | "podman" => {
+                let names = arguments.iter().filter_map(|word| word.split('=').next());
+                faults.extend(names.filter_map(|name| known.variable(name)));
+                // What stands after our image is for our own program.
+                if let Some(at) = arguments.iter().rposition(|word| word.starts_with("octoswarm") && !word.contains('/'))
+                    && arguments.first().is_some_and(|verb| verb == "run")
+                {
+                    let ours = octoswarm::cli::parses(&arguments[at + 1..]);
+                    faults.extend(ours.err().map(|error| format!("`{typed}`: {error}")));
+                }
                 let builds = arguments.first().is_some_and(|verb| verb == "build");
                 (builds && !exists("Dockerfile")).then_some("there is no Dockerfile")
             }
@@ -192,7 +201,7 @@ impl Command {
 
     pub fn is_safe(&self) -> bool {
         self.program() == "octoswarm" && self.words.get(1).is_some_and(|verb| SAFE.contains(&verb.as_str()))
-            || self.words.join(" ").contains("doctor --offline")
+            || ["doctor --offline", "config check ."].iter().any(|typed| self.words.join(" ").contains(typed))
     }
 
     /// Runs it in `folder`: what it does there must be neither wrong use nor a failure.
@@ -247,6 +256,7 @@ pub fn bench() -> tempfile::TempDir {
         "issue.md",
         "Unsafe YAML loading\n\n`src/load.py` calls `yaml.load`, which can build any object. Please fix `unsafe-yaml-load`.\n",
     );
+    write(".github/octoswarm.yml", "review_drafts: true\n");
     git(dir.path(), &["add", "."]);
     git(dir.path(), &["commit", "-qm", "Begin"]);
     git(dir.path(), &["tag", "v1.2"]);
