@@ -72,7 +72,9 @@ impl RepoConfig {
                 }
                 _ => {
                     let named = key.map_or_else(String::new, |key| format!("`{key}`: "));
-                    Remark { line, column, text: format!("{named}{}", error.what()) }
+                    let what = error.what();
+                    let placed = format!("error: line {line} column {column}: ");
+                    Remark { line, column, text: format!("{named}{}", what.strip_prefix(&placed).unwrap_or(&what)) }
                 }
             });
             match entry {
@@ -223,12 +225,29 @@ mod tests {
         check("", &[], &[]);
         check("# nothing yet\n", &[], &[]);
         check("review: true\nlabel: robot\n", &[], &[]);
-        check("reviw: true\nfail_on: sometimes\nreview: true\nignore: ['a[']\n", &["x"], &[]);
+        check(
+            "reviw: true\nfail_on: sometimes\nreview: true\nignore: ['a[']\n",
+            &[
+                "1:1 there is no key `reviw`; did you mean `review`?",
+                "2:10 `fail_on`: unknown variant `sometimes`, expected one of low, medium, high, never",
+                "4:10 `ignore`: `a[` is not a glob: unclosed character class; missing ']'",
+            ],
+            &[],
+        );
     }
 
     #[test]
     fn what_has_no_effect_is_a_warning() {
-        check("disable: [eval-cal, dbg-macro]\nmax_files: 0\nlabel: ' x'\nignore:\n  - /vendor\n", &[], &["x"]);
+        check(
+            "disable: [eval-cal, dbg-macro]\nmax_files: 0\nlabel: ' x'\nignore:\n  - /vendor\n",
+            &[],
+            &[
+                "1:11 `disable`: there is no rule `eval-cal`; did you mean `eval-call`?",
+                "2:12 `max_files`: with 0 no change can be made; `contribute: false` says so plainly",
+                "3:8 `label`: no issue can carry ` x`: it begins or ends with a space, which GitHub cuts off",
+                "5:5 `ignore`: `/vendor` matches nothing: paths begin at the repository's root, without `/`",
+            ],
+        );
     }
 
     #[test]

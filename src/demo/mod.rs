@@ -36,8 +36,8 @@ pub use fault::{Fault, FaultKind};
 pub use manifest::AppManifest;
 pub use people::{Change, OpenPull, People};
 pub use state::{
-    Annotation, Call, CheckRun, Commit, Delivery, Issue, IssueComment, IssueEvent, Label, Level, Permissions, Posted,
-    Pull, Push, Reaction, Repo, Review, ReviewComment, Thread,
+    Annotation, Call, CheckRun, Commit, Delivery, Hook, Issue, IssueComment, IssueEvent, Label, Level, Permissions,
+    Posted, Pull, Push, Reaction, Repo, Review, ReviewComment, Thread,
 };
 
 use crate::domain::clock::Clock;
@@ -254,6 +254,16 @@ impl GitHubBox {
 
     pub fn set_webhook_url(&self, url: &str) {
         self.shared.world().webhook_url = Some(url.to_owned());
+    }
+
+    /// What `GET /app/hook/config` tells; the deliveries stay as they are.
+    pub fn set_hook(&self, hook: Hook) {
+        self.shared.world().hook = hook;
+    }
+
+    /// What `GET /meta` tells.
+    pub fn set_version(&self, version: &str) {
+        self.shared.world().version = version.to_owned();
     }
 
     pub fn people(&self) -> People {

@@ -15,6 +15,8 @@ pub enum Kind {
     Memory,
     /// A container's own layer: gone with the container.
     Layer,
+    /// The kernel's own: it holds no files of anybody's.
+    Virtual,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub struct Disk {
 pub fn of(path: &Path) -> io::Result<Disk> {
     let space = rustix::fs::statvfs(path)?;
     Ok(Disk {
-        kind: kind(path)?,
+        kind: if space.f_blocks == 0 { Kind::Virtual } else { kind(path)? },
         free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
         free_files: (space.f_files > 0).then_some(space.f_favail),
     })
@@ -107,6 +109,7 @@ mod tests {
     fn what_lies_in_memory_is_told_from_a_disk() {
         // The kernel's own folders are neither, and take no file.
         assert!(probe(Path::new("/proc")).is_err());
+        assert_eq!(of(Path::new("/proc")).unwrap().kind, Kind::Virtual);
         if Path::new("/dev/shm").is_dir() {
             assert_eq!(of(Path::new("/dev/shm")).unwrap().kind, Kind::Memory);
         }

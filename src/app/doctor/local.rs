@@ -203,6 +203,7 @@ fn space(exam: &mut Exam<'_>, disk: &Disk) {
         Kind::Network(name) => name.to_owned(),
         Kind::Memory => "in memory".to_owned(),
         Kind::Layer => "a container's own layer".to_owned(),
+        Kind::Virtual => return exam.skip(NAME, "it is the kernel's own, and holds no files"),
     };
     let files = disk.free_files.map_or_else(String::new, |files| format!(" and {files} files"));
     let seen = format!("{kind}, room for {}{files}", size(disk.free_bytes));
@@ -213,8 +214,12 @@ fn space(exam: &mut Exam<'_>, disk: &Disk) {
         Kind::Network(_) => "SQLite's locks and log need a local disk: move the state there",
         Kind::Memory => "it is empty after a restart of the machine: move the state to a disk",
         Kind::Layer => "it goes with the container: mount a volume there",
-        Kind::Local if disk.free_bytes < ROOM || disk.free_files.is_some_and(|files| files < FEW_FILES) => MORE,
-        Kind::Local => return exam.pass(NAME, seen),
+        Kind::Local | Kind::Virtual
+            if disk.free_bytes < ROOM || disk.free_files.is_some_and(|files| files < FEW_FILES) =>
+        {
+            MORE
+        }
+        Kind::Local | Kind::Virtual => return exam.pass(NAME, seen),
     };
     exam.warn(NAME, seen, todo);
 }
@@ -353,5 +358,65 @@ pub(super) fn span(time: Duration) -> String {
         120..7_200 => format!("{} min", seconds / 60),
         7_200..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Check, Outcome};
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: Kind, free_bytes: u64, free_files: Option<u64>, want: Outcome) {
+        let mut tell = |_: &Check| {};
+        let mut exam = Exam { checks: Vec::new(), group: "", tell: &mut tell };
+        space(&mut exam, &Disk { kind, free_bytes, free_files });
+        assert_eq!(exam.checks[0].outcome, want, "{:?}", exam.checks[0]);
+    }
+
+    #[test]
+    fn a_disk_needs_room_and_has_to_be_local() {
+        check(Kind::Local, ROOM, Some(FEW_FILES), Outcome::Pass);
+        check(Kind::Local, ROOM, None, Outcome::Pass);
+        check(Kind::Local, ROOM - 1, None, Outcome::Warn);
+        check(Kind::Local, NO_ROOM - 1, None, Outcome::Fail);
+        check(Kind::Local, ROOM, Some(1), Outcome::Warn);
+        check(Kind::Local, ROOM, Some(0), Outcome::Fail);
+        check(Kind::Network("NFS"), ROOM, None, Outcome::Warn);
+        check(Kind::Network("NFS"), 0, None, Outcome::Fail);
+        check(Kind::Memory, ROOM, None, Outcome::Warn);
+        check(Kind::Layer, ROOM, None, Outcome::Warn);
+    }
+
+    #[test]
+    fn a_slow_disk_is_said_to_be_so() {
+        let mut tell = |_: &Check| {};
+        let mut exam = Exam { checks: Vec::new(), group: "", tell: &mut tell };
+        for millis in [99, 101] {
+            durable_write(&mut exam, &Probe { synced_in: Duration::from_millis(millis), user: 0 });
+        }
+        assert_eq!(exam.checks.iter().map(|c| c.outcome).collect::<Vec<_>>(), [Outcome::Pass, Outcome::Warn]);
+    }
+
+    #[test]
+    fn a_queue_that_nobody_works_off_is_told_from_one_that_is_slow() {
+        let clock = Clock::manual(10_000_000);
+        let figures = |oldest_due, discarded| Figures { waiting: 1, running: 0, discarded, oldest_due };
+        let mut tell = |_: &Check| {};
+        let mut exam = Exam { checks: Vec::new(), group: "", tell: &mut tell };
+        queue(&mut exam, &figures(Some(9_990_000), 0), true, &clock);
+        queue(&mut exam, &figures(Some(1_000_000), 0), true, &clock);
+        queue(&mut exam, &figures(Some(1_000_000), 0), false, &clock);
+        queue(&mut exam, &figures(None, 2), true, &clock);
+        let outcomes: Vec<_> = exam.checks.iter().map(|check| check.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Pass, Outcome::Warn, Outcome::Warn, Outcome::Warn]);
+        assert!(exam.checks[2].advice.as_ref().unwrap().contains("no server runs"));
+    }
+
+    #[test]
+    fn sizes_and_times_are_short() {
+        assert_eq!([size(12), size(1_500), size(2_340_000_000)], ["12 bytes", "1.5 kB", "2.3 GB"]);
+        let spans = [5, 300, 10_000, 300_000].map(|seconds| span(Duration::from_secs(seconds)));
+        assert_eq!(spans, ["5 s", "5 min", "2 h", "3 days"]);
     }
 }

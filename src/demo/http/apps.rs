@@ -68,7 +68,7 @@ pub fn access_token(world: &mut World, ctx: &Ctx) -> Result<Reply, Refusal> {
         let id = world.find_repo(&world.account, &name).filter(|id| world.covers(*id)).ok_or_else(missing)?;
         ids.get_or_insert_default().push(id);
     }
-    let granted = world.app_permissions();
+    let granted = world.granted_permissions();
     let mut permissions = wish.permissions.unwrap_or_else(|| granted.clone());
     if permissions.iter().any(|(name, level)| granted.get(name).is_none_or(|held| held < level)) {
         return Err(Refusal::new(422, "The permissions requested are not granted to this installation."));
@@ -101,12 +101,16 @@ fn mint(app_id: u64) -> String {
 }
 
 pub fn hook_config(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
-    Reply::ok(json!({
-        "content_type": "json",
-        "insecure_ssl": "0",
-        "secret": "********",
+    let hook = &world.hook;
+    let mut body = json!({
+        "content_type": if hook.json { "json" } else { "form" },
+        "insecure_ssl": if hook.checks_certificates { "0" } else { "1" },
         "url": world.webhook_url,
-    }))
+    });
+    if hook.signed {
+        body["secret"] = json!("********");
+    }
+    Reply::ok(body)
 }
 
 /// GitHub forgets a delivery after three days.
@@ -180,6 +184,6 @@ pub fn rate_limit(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
     }))
 }
 
-pub fn meta(_: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
-    Reply::ok(json!({"verifiable_password_authentication": false, "installed_version": "3.99.0"}))
+pub fn meta(world: &mut World, _: &Ctx) -> Result<Reply, Refusal> {
+    Reply::ok(json!({"verifiable_password_authentication": false, "installed_version": world.version}))
 }

@@ -25,6 +25,7 @@ pub use auth::{Actor, allows, basic, reaches, verify_token};
 
 use super::fault::FaultKind;
 use super::refusal::Refusal;
+use super::shape;
 use super::state::{Call, World};
 use super::{Shared, control, git, graphql};
 
@@ -340,6 +341,8 @@ impl Shared {
         let reset = world.resets_at() / 1000;
         for (name, value) in [
             ("content-type", "application/json; charset=utf-8".to_owned()),
+            // By the box's own clock, which can be moved.
+            ("date", shape::http_date(world.now())),
             ("x-github-request-id", format!("B0X0:{:08X}", world.calls.len())),
             ("x-github-media-type", "github.v3; format=json".to_owned()),
             ("x-ratelimit-limit", world.hourly.to_string()),

@@ -122,8 +122,17 @@ impl People {
         self.set(repo, |r| r.force_pushes = allowed)
     }
 
+    /// The App asks for this since it was installed, and the owner has not granted it.
+    pub async fn withhold_permission(&self, name: &str) {
+        let mut world = self.shared.world();
+        let mut granted = world.granted_permissions();
+        granted.remove(name);
+        world.granted = Some(granted);
+    }
+
     /// The owner grants what the App asked for since it was installed: the whole of its manifest.
     pub async fn accept_permissions(&self, by: &str) {
+        self.shared.world().granted = None;
         self.shared.world().emit_installation("installation", "new_permissions_accepted", by, serde_json::json!({}));
     }
 

@@ -16,6 +16,12 @@ use super::state::{Annotation, Delivery, Reaction, Repo, World};
 use crate::domain::clock::Millis;
 
 /// RFC 3339 in whole seconds, as GitHub writes times.
+/// As the `Date` header says it.
+pub fn http_date(millis: Millis) -> String {
+    let time = chrono::DateTime::from_timestamp_millis(millis).unwrap_or_default();
+    time.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
 pub fn time(at: Millis) -> String {
     chrono::DateTime::from_timestamp_millis(at)
         .map(|t| t.to_rfc3339_opts(chrono::SecondsFormat::Secs, true))
@@ -234,7 +240,7 @@ pub fn installation(world: &World) -> Value {
         "target_id": account["id"],
         "target_type": "Organization",
         "repository_selection": "selected",
-        "permissions": world.app_permissions(),
+        "permissions": world.granted_permissions(),
         "events": world.manifest.default_events,
         "created_at": time(world.created_at),
         "updated_at": time(world.created_at),

@@ -65,6 +65,11 @@ pub struct World {
     pub hour_began: Millis,
     pub last_write: Option<tokio::time::Instant>,
     pub webhook_url: Option<String>,
+    pub hook: Hook,
+    /// What the installation's owner has granted, where that is less than the App asks for.
+    pub granted: Option<Permissions>,
+    /// Of the server, as GitHub Enterprise Server tells it.
+    pub version: String,
     pub outbox: mpsc::UnboundedSender<Outgoing>,
     /// Deliveries on their way.
     pub pending: watch::Sender<usize>,
@@ -112,6 +117,9 @@ impl World {
             requests_left: start.hourly,
             last_write: None,
             webhook_url: start.webhook_url,
+            hook: Hook::default(),
+            granted: None,
+            version: "3.99.0".to_owned(),
             outbox: start.outbox,
             pending: watch::Sender::new(0),
             last_id: 1_000_000,
@@ -314,6 +322,13 @@ impl World {
     /// What the App may do at most, `metadata: read` always among it.
     pub fn app_permissions(&self) -> Permissions {
         let mut permissions = self.manifest.default_permissions.clone();
+        permissions.entry("metadata".to_owned()).or_insert(Level::Read);
+        permissions
+    }
+
+    /// What the App may do where it is installed.
+    pub fn granted_permissions(&self) -> Permissions {
+        let mut permissions = self.granted.clone().unwrap_or_else(|| self.app_permissions());
         permissions.entry("metadata".to_owned()).or_insert(Level::Read);
         permissions
     }

@@ -19,6 +19,21 @@ pub enum Level {
 
 pub type Permissions = BTreeMap<String, Level>;
 
+/// How the App's webhook is set up, beside its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hook {
+    /// `application/json`, not `application/x-www-form-urlencoded`.
+    pub json: bool,
+    pub checks_certificates: bool,
+    pub signed: bool,
+}
+
+impl Default for Hook {
+    fn default() -> Self {
+        Self { json: true, checks_certificates: true, signed: true }
+    }
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct User {
     pub id: u64,
