@@ -17,8 +17,7 @@ use sqlx::{ConnectOptions, Connection};
 use sample::{Block, Sample};
 
 /// Linked, and written beside these pages: they may be absent, whatever else they link may not.
-const BESIDE: [&str; 4] =
-    ["docs/setup.md", "docs/metrics.md", "docs/performance.md", "tests/conformance/README.md"];
+const BESIDE: [&str; 4] = ["docs/setup.md", "docs/metrics.md", "docs/performance.md", "tests/conformance/README.md"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -181,7 +181,8 @@ impl Command {
                 let names = arguments.iter().filter_map(|word| word.split('=').next());
                 faults.extend(names.filter_map(|name| known.variable(name)));
                 // What stands after our image is for our own program.
-                if let Some(at) = arguments.iter().rposition(|word| word.starts_with("octoswarm") && !word.contains('/'))
+                if let Some(at) =
+                    arguments.iter().rposition(|word| word.starts_with("octoswarm") && !word.contains('/'))
                     && arguments.first().is_some_and(|verb| verb == "run")
                 {
                     let ours = octoswarm::cli::parses(&arguments[at + 1..]);
