@@ -71,6 +71,19 @@ pub fn main() -> ExitCode {
     exit.unwrap_or_else(|failure| tell(&failure))
 }
 
+/// Whether the program takes these arguments, for those who check what documents tell people to type.
+///
+/// # Errors
+/// What it would say instead of beginning.
+pub fn parses<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Result<(), String> {
+    let typed = std::iter::once("octoswarm".into()).chain(arguments.iter().map(|word| word.as_ref().to_owned()));
+    match Args::try_parse_from(typed) {
+        // `--help` and `--version` are answers, not mistakes.
+        Err(error) if error.use_stderr() => Err(error.to_string()),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 fn tell(failure: &Failure) -> ExitCode {
     let (error, code) = match failure {
         Failure::Usage(error) => (error, EXIT_USAGE),

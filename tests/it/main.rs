@@ -16,6 +16,7 @@ mod commands;
 mod contribute;
 mod crew;
 mod demo;
+mod docs;
 mod doctor;
 mod faults;
 mod flow;
