@@ -91,7 +91,7 @@ impl StatusPage {
     }
 
     fn done(&self) -> bool {
-        !self.refresh
+        !self.refresh && self.missing == 0
     }
 
     fn time(&self, at: &i64) -> String {

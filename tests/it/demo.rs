@@ -8,6 +8,7 @@ mod links;
 mod owners;
 mod pushes;
 mod refusals;
+mod registration;
 mod story;
 mod threads;
 mod webhooks;

@@ -144,11 +144,16 @@ impl SetUp {
                 if made.saved {
                     Stage::Unstarted { name, reason }
                 } else {
-                    let path = Registration::path(&self.0.config.state).display().to_string();
-                    Stage::Unsaved { name, path, reason }
+                    Stage::Unsaved { name, path: self.keys(), reason }
                 }
             }
         }
+    }
+
+    /// Where the App's keys are, or shall be.
+    fn keys(&self) -> String {
+        let path = Registration::path(&self.0.config.state);
+        std::path::absolute(&path).unwrap_or(path).display().to_string()
     }
 
     /// Remembers a plan for one browser; the answer is the `state` that goes to GitHub and comes back.

@@ -81,6 +81,10 @@ pub enum DeliveryCheck {
     LogRead {
         entries: usize,
     },
+    /// The first ping came before its secret was known here; it is asked for again.
+    Early {
+        id: u64,
+    },
     /// GitHub sent, and it did not come in here. `id` is for asking again.
     Failed {
         id: u64,
@@ -144,7 +148,7 @@ impl SetUp {
             poll: plan.poll,
             public: plan.public,
             accounts: started.config.accounts.clone(),
-            keys: crate::config::Registration::path(&self.0.config.state).display().to_string(),
+            keys: self.keys(),
             places,
             deliveries: started.app.delivery_check(plan.poll).await,
             trouble,
@@ -281,6 +285,9 @@ impl App {
 }
 
 fn failed(last: DeliveryInfo) -> DeliveryCheck {
+    if last.event == "ping" && last.status_code == 503 && !last.redelivery {
+        return DeliveryCheck::Early { id: last.id };
+    }
     let status = last.status.to_ascii_lowercase();
     let why = match last.status_code {
         401 | 403 if status.contains("signature") => {
@@ -297,7 +304,7 @@ fn failed(last: DeliveryInfo) -> DeliveryCheck {
         301..=399 => "the address redirects, and GitHub follows no redirect: give the App the final address",
         413 => "a proxy in front of this server takes no bodies of that size: allow 25 MB",
         503 => {
-            "it came while set-up was not done yet, or a proxy finds nobody behind it; GitHub is asked for it again by itself"
+            "a proxy in front of this server finds nobody behind it, or octoswarm could not store it: its log says more"
         }
         500 | 502 | 504 if !status.contains("time") && !status.contains("connect") => {
             "a proxy in front of this server finds nobody behind it"

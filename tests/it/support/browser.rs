@@ -180,5 +180,5 @@ pub fn unescape(text: &str) -> String {
         ("&#62;", ">"),
     ];
     let text = names.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign));
-    text.replace("&#38;", "&").replace("&amp;", "&")
+    text.replace("&amp;", "&#38;").replace("&#38;", "&")
 }
