@@ -134,7 +134,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         registration(" ").save(state.path()).unwrap();
         assert!(matches!(Registration::load(state.path()), Err(Error::Empty { .. })));
-        std::fs::write(Registration::path(state.path()), "{").unwrap();
+        crate::stdx::file::write_private(&Registration::path(state.path()), b"{").unwrap();
         assert!(matches!(Registration::load(state.path()), Err(Error::Invalid { .. })));
     }
 }

@@ -39,6 +39,10 @@ export async function prism(folder, upstream) {
   return { url: `http://127.0.0.1:${port}`, log: read, stop: () => child.kill("SIGTERM") };
 }
 
+/** Prism knows no places of several segments: their slashes are encoded on the way, which the box takes for the same. */
+const oneSegment = (path) =>
+  path.replace(/^(\/repos\/[^/]+\/[^/]+\/(?:contents|git\/refs?)\/)([^?]+)/, (_, before, rest) => before + rest.replaceAll("/", "%2F"));
+
 /** One address for both APIs: GraphQL goes to the box itself, the rest to the proxy; links in answers lead back here. */
 export async function front({ rest, graphql, box }) {
   let calls = 0;
@@ -46,7 +50,7 @@ export async function front({ rest, graphql, box }) {
     calls += 1;
     const target = message.url === "/graphql" ? new URL(graphql) : new URL(rest + message.url);
     const onward = request(
-      { host: target.hostname, port: target.port, path: message.url === "/graphql" ? target.pathname : message.url, method: message.method, headers: { ...message.headers, host: target.host } },
+      { host: target.hostname, port: target.port, path: message.url === "/graphql" ? target.pathname : oneSegment(message.url), method: message.method, headers: { ...message.headers, host: target.host } },
       (reply) => {
         const headers = { ...reply.headers };
         for (const name of ["link", "location"]) {
@@ -63,4 +67,15 @@ export async function front({ rest, graphql, box }) {
   await once(server, "listening");
   const url = `http://127.0.0.1:${server.address().port}`;
   return { url, calls: () => calls, stop: () => (server.closeAllConnections(), server.close()) };
+}
+
+/** Where the box was, somebody who agrees to everything. */
+export async function yesMan(port) {
+  const server = createServer((message, answer) => {
+    message.resume();
+    answer.writeHead(200, { "content-type": "application/json" });
+    answer.end("{}");
+  }).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return { stop: () => (server.closeAllConnections(), server.close()) };
 }

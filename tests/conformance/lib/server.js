@@ -96,7 +96,12 @@ function send(agent, url, method, path, headers, body) {
       },
     );
     // What is refused before its body was read may be cut off while the body is on its way.
-    sent.on("error", (error) => (["EPIPE", "ECONNRESET"].includes(error.code) ? resolve({ status: 0, text: error.code }) : reject(error)));
+    sent.on("error", (error) => {
+      if (!["EPIPE", "ECONNRESET"].includes(error.code)) reject(error);
+      // An idle connection was closed just when it was taken up again.
+      else if (sent.reusedSocket) resolve(send(new Agent(), url, method, path, headers, body));
+      else resolve({ status: 0, text: error.code });
+    });
     sent.end(body);
   });
 }
