@@ -6,6 +6,7 @@
 mod args;
 mod demo;
 mod fix;
+mod metrics;
 mod report;
 mod review;
 mod rules;

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, Failure, args, report, start_logging};
+use super::{Exit, Failure, args, metrics, report, start_logging};
 use crate::app::{self, App};
 use crate::config::{Overrides, ServerConfig};
 use crate::webhook;
@@ -24,7 +24,8 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
     let app = App::new(&config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
-    let mut router = health(app.clone());
+    let shutdown = CancellationToken::new();
+    let mut router = metrics::mount(health(app.clone()), &app, &config.metrics, &shutdown).await?;
     // Who polls may have no secret: then there is no door that would need one.
     if !config.webhook_secrets.is_empty() {
         let door = webhook::State::new(app.store().clone(), config.webhook_secrets.clone(), app::HANDLED)?;
@@ -41,7 +42,6 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
     // The one line on standard output: where we are, for whoever started us with port 0.
     report::line(&format!("listening on http://{}", listener.local_addr()?));
 
-    let shutdown = CancellationToken::new();
     tokio::spawn(stop_on_signal(shutdown.clone())?);
     tokio::join!(
         webhook::serve_http(listener, router, shutdown.clone(), webhook::Limits::default()),

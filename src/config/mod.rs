@@ -3,10 +3,12 @@
 //! Promise: whoever holds a value of these types need not check it again; every mistake is named with its place and a way out.
 //! Never: no secret is taken from a command line, and nobody else reads the environment.
 
+mod metrics;
 mod registration;
 mod repository;
 mod server;
 
+pub use metrics::Metrics;
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
 pub use server::{LogFormat, Overrides, ServerConfig, SetUpConfig, Start, Tuning, log_filter, state_dir};

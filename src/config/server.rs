@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Error, Registration};
+use super::{Error, Metrics, Registration};
 use crate::domain::Secret;
 
 /// What `serve` runs with.
@@ -25,6 +25,7 @@ pub struct ServerConfig {
     pub log: LogFormat,
     /// Logins of the accounts whose installations are served; empty: all of them.
     pub accounts: Vec<String>,
+    pub metrics: Metrics,
     pub tuning: Tuning,
 }
 
@@ -99,6 +100,8 @@ struct FileWire {
     reconcile_seconds: Option<u64>,
     poll: bool,
     accounts: Vec<String>,
+    metrics_listen: Option<SocketAddr>,
+    metrics_token_file: Option<PathBuf>,
 }
 
 impl FileWire {
@@ -206,6 +209,7 @@ impl ServerConfig {
             state,
             log: log_of(env, &file)?,
             accounts: accounts(env("OCTOSWARM_ACCOUNTS"), &file.accounts)?,
+            metrics: Metrics::resolve(env, file.metrics_listen, file.metrics_token_file)?,
             tuning: Tuning {
                 workers: parsed(env, "OCTOSWARM_WORKERS")?.or(file.workers).unwrap_or(4).clamp(1, 256),
                 write_pace: millis("OCTOSWARM_WRITE_PACE_MS", file.write_pace_ms, 1_000)?,
@@ -317,7 +321,7 @@ fn webhook_secrets(env: &dyn Fn(&str) -> Option<String>, files: &[PathBuf]) -> R
     Ok(secrets)
 }
 
-fn secret(value: Option<String>, file: Option<&Path>) -> Result<Option<Secret>, Error> {
+pub(super) fn secret(value: Option<String>, file: Option<&Path>) -> Result<Option<Secret>, Error> {
     match (value, file) {
         (Some(value), _) => non_empty("the secret", &value).map(Some),
         (None, Some(path)) => {
@@ -338,7 +342,7 @@ fn non_empty(what: &str, value: &str) -> Result<Secret, Error> {
     Ok(Secret::new(value))
 }
 
-fn parsed<T>(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>, Error>
+pub(super) fn parsed<T>(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<T>, Error>
 where
     T: std::str::FromStr,
     T::Err: std::fmt::Display,

@@ -18,6 +18,7 @@ mod demo;
 mod faults;
 mod flow;
 mod github;
+mod metrics;
 mod publish;
 mod queue;
 mod reconcile;
