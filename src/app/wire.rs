@@ -31,7 +31,9 @@ impl App {
             meter: meter.clone(),
             ..github::Options::new(config.app_id, config.private_key.clone())
         })?;
-        let store = Store::open_with(&config.state, clock.clone(), store::Options { meter, ..store::Options::default() }).await?;
+        let store =
+            Store::open_with(&config.state, clock.clone(), store::Options { meter, ..store::Options::default() })
+                .await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         Ok(Self {

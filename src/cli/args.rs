@@ -29,6 +29,8 @@ pub enum Verb {
     Rules(Rules),
     /// Run the GitHub App's server.
     Serve(Serve),
+    /// Ask the running server whether it can take deliveries; for container health checks.
+    Health(Health),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -47,6 +49,17 @@ pub struct Serve {
     /// Take deliveries from the App's delivery log: needs no public address and no webhook secret [env: OCTOSWARM_POLL]
     #[arg(long)]
     pub poll: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code: 0 it can, 1 it cannot or does not answer, 2 wrong usage or configuration.")]
+pub struct Health {
+    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -73,7 +73,8 @@ async fn metrics(State(door): State<Door>, request: Request) -> Response {
 fn may_read(token: Option<&Secret>, peer: Option<IpAddr>, headers: &HeaderMap) -> Result<(), Response> {
     if let Some(token) = token {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let given = given.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
+        let given =
+            given.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
         if given.is_some_and(|(_, given)| token.equals(given.trim())) {
             return Ok(());
         }
@@ -119,7 +120,9 @@ mod tests {
 
     #[test]
     fn neighbours_read_without_a_token_and_strangers_do_not() {
-        for near in ["127.0.0.1", "::1", "10.2.3.4", "172.17.0.2", "192.168.1.9", "fd00::1", "fe80::1", "::ffff:10.0.0.1"] {
+        for near in
+            ["127.0.0.1", "::1", "10.2.3.4", "172.17.0.2", "192.168.1.9", "fd00::1", "fe80::1", "::ffff:10.0.0.1"]
+        {
             check(None, near, &[], 200);
         }
         for far in ["140.82.115.1", "172.32.0.1", "100.64.0.1", "2606:50c0::1", "::ffff:8.8.8.8", "0.0.0.0"] {
@@ -137,9 +140,14 @@ mod tests {
 
     #[test]
     fn a_token_is_needed_where_there_is_one_and_is_compared_whole() {
-        for (given, want) in
-            [("Bearer t0ken", 200), ("bearer t0ken", 200), ("Bearer t0ke", 401), ("Bearer t0kens", 401), ("t0ken", 401), ("Basic t0ken", 401)]
-        {
+        for (given, want) in [
+            ("Bearer t0ken", 200),
+            ("bearer t0ken", 200),
+            ("Bearer t0ke", 401),
+            ("Bearer t0kens", 401),
+            ("t0ken", 401),
+            ("Basic t0ken", 401),
+        ] {
             check(Some("t0ken"), "8.8.8.8", &[("authorization", given)], want);
         }
         check(Some("t0ken"), "127.0.0.1", &[], 401);

@@ -11,7 +11,9 @@ mod server;
 pub use metrics::Metrics;
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
-pub use server::{LogFormat, Overrides, ServerConfig, SetUpConfig, Start, Tuning, log_filter, state_dir};
+pub use server::{
+    LogFormat, Overrides, ServerConfig, SetUpConfig, Start, Tuning, listen_address, log_filter, state_dir,
+};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]

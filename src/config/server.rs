@@ -233,6 +233,14 @@ pub fn state_dir(flag: Option<PathBuf>) -> Result<PathBuf, Error> {
     }
 }
 
+/// Where the server listens, whatever else is configured.
+///
+/// # Errors
+/// The file or the address cannot be read.
+pub fn listen_address(overrides: &Overrides) -> Result<SocketAddr, Error> {
+    listen_of(overrides, &env, &read_file(overrides, &env)?)
+}
+
 /// The log filter: `OCTOSWARM_LOG`, in `tracing`'s directive syntax.
 pub fn log_filter() -> Option<String> {
     env("OCTOSWARM_LOG")

@@ -38,17 +38,8 @@ const CALL: Buckets = Buckets(&[0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
 const WORK: Buckets = Buckets(&[0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0]);
 
 /// How the door answers what it does not take.
-pub const REFUSALS: [&str; 9] = [
-    "unsigned",
-    "too-large",
-    "too-slow",
-    "crowded",
-    "broken-off",
-    "content-type",
-    "malformed",
-    "method",
-    "not-stored",
-];
+pub const REFUSALS: [&str; 9] =
+    ["unsigned", "too-large", "too-slow", "crowded", "broken-off", "content-type", "malformed", "method", "not-stored"];
 /// How an attempt at a job ends.
 const ATTEMPTS: [&str; 6] = ["completed", "retried", "postponed", "discarded", "cancelled", "lease-lost"];
 const FLOWS: [&str; 3] = ["review", "fix", "contribute"];

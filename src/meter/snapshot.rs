@@ -52,11 +52,8 @@ impl Collector for Shared {
     fn encode(&self, encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
         let now = lock(&self.0).clone();
         let mut out = Out(encoder);
-        let build = [
-            ("version", env!("CARGO_PKG_VERSION")),
-            ("os", std::env::consts::OS),
-            ("arch", std::env::consts::ARCH),
-        ];
+        let build =
+            [("version", env!("CARGO_PKG_VERSION")), ("os", std::env::consts::OS), ("arch", std::env::consts::ARCH)];
         out.gauges("octoswarm_build_info", "Always 1; the labels tell which build this is", [(build, 1_u64)])?;
         if !now.unread {
             let jobs = Job::KINDS.iter().flat_map(|kind| STATES.iter().map(|state| (*kind, *state)));
@@ -66,7 +63,11 @@ impl Collector for Shared {
             };
             out.gauges("octoswarm_jobs", "Jobs that are not over, and those that were given up", jobs.map(count))?;
             let oldest = now.oldest_due.unwrap_or_default().as_secs_f64();
-            out.gauge("octoswarm_jobs_oldest_due_seconds", "How long the job that is due and waits longest has waited", oldest)?;
+            out.gauge(
+                "octoswarm_jobs_oldest_due_seconds",
+                "How long the job that is due and waits longest has waited",
+                oldest,
+            )?;
         }
         let files = now.database_bytes.map(|(file, bytes)| ([("file", file)], bytes));
         out.gauges("octoswarm_database_bytes", "Size of the database's file and of its write-ahead log", files)?;

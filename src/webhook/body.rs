@@ -108,8 +108,13 @@ impl Buffers {
 
     fn too_large(&self) -> Refusal {
         let error = format!("the body is larger than {} bytes", self.caps.body);
-        Refusal::new("too-large", StatusCode::PAYLOAD_TOO_LARGE, &error, "GitHub sends at most 25 MB; nothing of this was kept")
-            .with(header::CONNECTION, "close")
+        Refusal::new(
+            "too-large",
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &error,
+            "GitHub sends at most 25 MB; nothing of this was kept",
+        )
+        .with(header::CONNECTION, "close")
     }
 }
 

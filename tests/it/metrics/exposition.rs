@@ -51,7 +51,11 @@ impl Exposition {
                     Some("histogram") => Kind::Histogram,
                     other => panic!("{other:?} after {line}"),
                 };
-                assert_eq!(name.ends_with("_total"), kind == Kind::Counter, "counters, and only they, end in _total: {line}");
+                assert_eq!(
+                    name.ends_with("_total"),
+                    kind == Kind::Counter,
+                    "counters, and only they, end in _total: {line}"
+                );
                 assert!(families.iter().all(|family| family.name != name), "a second time: {line}");
                 families.push(Family { name: name.to_owned(), help: help.to_owned(), kind });
                 continue;
