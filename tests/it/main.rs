@@ -19,6 +19,7 @@ mod faults;
 mod flow;
 mod github;
 mod metrics;
+mod packaging;
 mod publish;
 mod queue;
 mod reconcile;
