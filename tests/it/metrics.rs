@@ -173,7 +173,7 @@ async fn a_review_and_a_contribution_move_the_figures_and_no_name_leaks() {
     assert!(now.sum("octoswarm_github_rate_limit_remaining") > 0.0);
     assert!(value("octoswarm_delivery_lag_seconds_count", &[]) >= 3.0);
     assert!(value("octoswarm_webhook_ack_seconds_sum", &[]) > 0.0);
-    assert!(value("octoswarm_database_bytes", &[("file", "main")]) > 4096.0);
+    assert!(now.sum("octoswarm_database_bytes") > 4096.0, "what is written lies in the log until a checkpoint");
     assert!(value("process_resident_memory_bytes", &[]) > 1e6 && value("process_cpu_seconds_total", &[]) > 0.0);
     assert!(value("process_start_time_seconds", &[]) > 1.7e9);
     let version = env!("CARGO_PKG_VERSION");
