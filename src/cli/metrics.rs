@@ -56,7 +56,8 @@ pub async fn mount(
 async fn metrics(State(door): State<Door>, request: Request) -> Response {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
     if let Err(refusal) = may_read(door.token.as_deref(), peer, request.headers()) {
-        return refusal;
+        // Every refusal says what would be taken.
+        return (refusal.0, [(header::WWW_AUTHENTICATE, "Bearer")], refusal.1).into_response();
     }
     let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::accepted(accept);
@@ -69,8 +70,10 @@ async fn metrics(State(door): State<Door>, request: Request) -> Response {
     }
 }
 
+type Refusal = (StatusCode, &'static str);
+
 /// With a token, whoever has it. Without one, neighbours that ask for themselves.
-fn may_read(token: Option<&Secret>, peer: Option<IpAddr>, headers: &HeaderMap) -> Result<(), Response> {
+fn may_read(token: Option<&Secret>, peer: Option<IpAddr>, headers: &HeaderMap) -> Result<(), Refusal> {
     if let Some(token) = token {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given =
@@ -79,9 +82,9 @@ fn may_read(token: Option<&Secret>, peer: Option<IpAddr>, headers: &HeaderMap) -
             return Ok(());
         }
         let text = "the metrics take a bearer token: the one in this server's `metrics_token_file`\n";
-        return Err((StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], text).into_response());
+        return Err((StatusCode::UNAUTHORIZED, text));
     }
-    let refused = |text: &'static str| Err((StatusCode::FORBIDDEN, text).into_response());
+    let refused = |text| Err((StatusCode::FORBIDDEN, text));
     if FORWARDED.iter().any(|name| headers.contains_key(name)) {
         return refused(
             "the metrics are not given to a proxy: it may speak for anybody. Ask this server directly, \
@@ -115,7 +118,7 @@ mod tests {
             headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect();
         let token = token.map(Secret::new);
         let got = may_read(token.as_ref(), Some(peer.parse().unwrap()), &headers);
-        assert_eq!(got.map_or_else(|refusal| refusal.status().as_u16(), |()| 200), want);
+        assert_eq!(got.map_or_else(|refusal| refusal.0.as_u16(), |()| 200), want);
     }
 
     #[test]
