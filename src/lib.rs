@@ -2,6 +2,7 @@
 
 // Ground.
 pub mod domain;
+pub mod meter;
 pub mod stdx;
 
 // Memory.

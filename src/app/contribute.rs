@@ -20,6 +20,7 @@ use crate::stdx::text::count;
 use crate::store::{EffectState, NewRun, RunState};
 use crate::workspace::{self, Edit, Tree};
 
+use super::fix::counted;
 use super::handle::NOT_SHOWN_YET;
 use super::local::Nothing;
 use super::{App, Error};
@@ -40,6 +41,7 @@ impl App {
         let contributed = self.contributed(target, run, leased).await;
         let reply = match &contributed {
             Ok(reply) => {
+                self.store.meter().run("contribute", counted(reply));
                 let outcome = json!({ "outcome": summary(reply) });
                 self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
                 Some(reply.clone())

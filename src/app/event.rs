@@ -13,7 +13,7 @@ use crate::router::{self, Names, Route};
 use crate::stdx::text::visible_line;
 use crate::store::{DeliveryState, Enqueued, NewJob};
 
-use super::{App, Error};
+use super::{App, Error, HANDLED};
 
 /// Commands older than this were meant for another day.
 const FRESH: Millis = 24 * 3_600_000;
@@ -67,6 +67,9 @@ impl App {
         };
         tracing::info!(delivery.id = %guid, event = row.event, "delivery {}: {reason}", state.as_str());
         self.store.settle_delivery(guid, state, Some(&reason)).await?;
+        let event = HANDLED.iter().find(|event| **event == row.event).copied().unwrap_or("other");
+        let lag = self.store.clock().now().saturating_sub(row.received_at);
+        self.store.meter().settled(event, state.as_str(), lag);
         Ok(())
     }
 

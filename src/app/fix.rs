@@ -31,6 +31,7 @@ impl App {
         let fixed = self.fixed(target, run, leased).await;
         let reply = match &fixed {
             Ok(reply) => {
+                self.store.meter().run("fix", counted(reply));
                 let outcome = json!({ "outcome": summary(reply) });
                 self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
                 Some(reply.clone())
@@ -133,6 +134,7 @@ impl App {
     ) -> Result<Option<Reply>, Error> {
         let class = self.class(error, leased);
         let state = if class == Class::Cancelled { RunState::Cancelled } else { RunState::Failed };
+        self.store.meter().run(leased.job.kind(), state.as_str());
         self.store.finish_run(run, state, None, Some(&error.chain())).await?;
         let stopped = leased.cancel.is_cancelled();
         Ok(match (self.store.lease_state(&leased.lease).await?, class) {
@@ -145,6 +147,15 @@ impl App {
             }),
             (Beat::Alive, Class::Retry | Class::RetryAfter(_) | Class::Snooze(_)) => None,
         })
+    }
+}
+
+/// How a run that changes things is counted, by the word it ends with.
+pub(super) fn counted(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Fixed { .. } | Reply::PullOpened { .. } => "changed",
+        Reply::Declined { .. } => "declined",
+        _ => "nothing-to-do",
     }
 }
 

@@ -15,6 +15,7 @@ mod fix;
 mod handle;
 mod health;
 pub mod local;
+mod metrics;
 mod reconcile;
 mod review;
 pub mod runs;
@@ -37,6 +38,8 @@ use crate::workspace::Mirrors;
 pub use error::Error;
 pub use health::Ready;
 pub use reconcile::CaughtUp;
+
+pub use crate::meter::Format;
 
 /// The events that a delivery may carry for us; others are stored and ignored. The manifest subscribes to those that
 /// GitHub does not send to every App.
@@ -68,6 +71,8 @@ pub struct App {
     /// When a write last worked, for `ready`.
     written: Arc<tokio::sync::Mutex<Option<tokio::time::Instant>>>,
     breaker: Arc<breaker::Breaker>,
+    /// What was read last for `/metrics`.
+    scraped: Arc<tokio::sync::Mutex<Option<metrics::Read>>>,
     /// How often the delivery log is read.
     reconcile_every: Option<Duration>,
     /// Logins of the accounts that are served; empty: all of them.

@@ -84,6 +84,12 @@ impl App {
     /// # Errors
     /// GitHub's or the store's; nothing is skipped by them.
     pub async fn catch_up(&self) -> Result<CaughtUp, Error> {
+        let ended = self.read_log().await;
+        self.store.meter().caught_up_pass(ended.is_ok(), self.store.clock().now());
+        ended
+    }
+
+    async fn read_log(&self) -> Result<CaughtUp, Error> {
         let now = self.store.clock().now();
         let cursor = self.store.get_cursor(CURSOR).await?.and_then(|text| text.parse::<Millis>().ok());
         if let Some(last) = cursor.filter(|last| now.saturating_sub(*last) > WINDOW) {
@@ -149,6 +155,7 @@ impl App {
             if !unreachable {
                 match self.github.redeliver(latest.id).await {
                     Ok(()) => {
+                        self.store.meter().caught_up("redelivered", 1);
                         done.redelivered += 1;
                         continue;
                     }
@@ -158,9 +165,13 @@ impl App {
                 }
             }
             match self.take(&guid, latest).await {
-                Ok(_) => done.taken += 1,
+                Ok(_) => {
+                    self.store.meter().caught_up("taken", 1);
+                    done.taken += 1;
+                }
                 // One that nobody can bring any more must not keep us from all that came after it.
                 Err(Error::Github(error)) if is_of_one(&error) => {
+                    self.store.meter().caught_up("lost", 1);
                     tracing::warn!(delivery.id = %guid, event = latest.event, "a delivery is lost: {error}");
                 }
                 Err(error) => return Err(error),

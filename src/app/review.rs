@@ -47,12 +47,14 @@ impl App {
         let reviewed = self.reviewed(&repo, target, run, leased).await;
         match &reviewed {
             Ok(outcome) => {
+                self.store.meter().run("review", counted(outcome));
                 let outcome = serde_json::to_value(outcome).unwrap_or_default();
                 self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
             }
             Err(error) => {
                 let cancelled = error.class() == Class::Cancelled;
                 let state = if cancelled { RunState::Cancelled } else { RunState::Failed };
+                self.store.meter().run("review", state.as_str());
                 self.store.finish_run(run, state, None, Some(&error.chain())).await?;
                 self.last_word(&repo, target, run, leased, error).await?;
             }
@@ -136,6 +138,9 @@ impl App {
         if cancel.is_cancelled() {
             return Err(Error::Overtaken("cancelled before anything was posted".into()));
         }
+        for finding in &report.findings {
+            self.store.meter().finding(finding.category, finding.severity);
+        }
         let outcome = report.outcome.clone();
         let intent = intent(target, &pull, run, &scene, report, &configured.config, configured.notice());
         let published = publisher.review(repo, identity, &intent).await?;
@@ -189,6 +194,14 @@ impl App {
         if let Err(second) = said.await {
             tracing::warn!(run.id = %run, "the check could not be concluded either: {}", second.chain());
         }
+    }
+}
+
+fn counted(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Clean => "clean",
+        Outcome::Findings { .. } => "findings",
+        Outcome::CouldNotReview { .. } => "could-not-review",
     }
 }
 

@@ -7,9 +7,10 @@ use crate::analysis::Engine;
 use crate::config::ServerConfig;
 use crate::domain::Clock;
 use crate::github::{self, Github};
+use crate::meter::Meter;
 use crate::publish::Publisher;
 use crate::queue::{self, Queue};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::workspace::{Limits, Mirrors};
 
 impl App {
@@ -20,15 +21,19 @@ impl App {
     pub async fn new(config: &ServerConfig) -> Result<Self, Error> {
         let clock = Clock::system();
         let started_at = clock.now();
+        let meter = Arc::new(Meter::default());
         let engine = Engine::embedded()?;
         let github = Github::new(github::Options {
             api_base: config.api_url.clone(),
             web_base: config.web_url.clone(),
             write_pace: config.tuning.write_pace,
             clock: clock.clone(),
+            meter: meter.clone(),
             ..github::Options::new(config.app_id, config.private_key.clone())
         })?;
-        let store = Store::open(&config.state, clock.clone()).await?;
+        let store =
+            Store::open_with(&config.state, clock.clone(), store::Options { meter, ..store::Options::default() })
+                .await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         Ok(Self {
@@ -43,6 +48,7 @@ impl App {
             accounts: config.accounts.as_slice().into(),
             poll: config.tuning.poll,
             started_at,
+            scraped: Arc::default(),
             on_its_way: i64::try_from(2 * config.tuning.settle.as_millis()).unwrap_or(i64::MAX),
             wake: Arc::default(),
             queue: Arc::new(queue),

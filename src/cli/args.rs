@@ -36,6 +36,8 @@ pub enum Verb {
     /// Print as JSON every call to GitHub that this program can make, with the permission each takes.
     #[command(hide = true)]
     Calls,
+    /// Ask the running server whether it can take deliveries; for container health checks.
+    Health(Health),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -54,6 +56,17 @@ pub struct Serve {
     /// Take deliveries from the App's delivery log: needs no public address and no webhook secret [env: OCTOSWARM_POLL]
     #[arg(long)]
     pub poll: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code: 0 it can, 1 it cannot or does not answer, 2 wrong usage or configuration.")]
+pub struct Health {
+    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,6 +9,8 @@ mod config;
 mod demo;
 mod doctor;
 mod fix;
+mod health;
+mod metrics;
 mod report;
 mod review;
 mod rules;
@@ -58,6 +60,7 @@ pub fn main() -> ExitCode {
     let exit = runtime.block_on(async {
         match args.verb {
             Verb::Serve(args) => serve::cmd_serve(args).await,
+            Verb::Health(args) => health::cmd_health(args).await,
             Verb::Demo(args) => demo::cmd_demo(args).await,
             Verb::Review(args) => review::cmd_review(args).await,
             Verb::Scan(args) => scan::cmd_scan(args).await,

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::{Exit, Failure, args, report, start_logging};
+use super::{Exit, Failure, args, metrics, report, start_logging};
 use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
 use crate::config::{Overrides, ServerConfig, SetUpConfig, Start};
@@ -38,8 +38,9 @@ async fn serve(config: ServerConfig) -> Exit {
     let app = App::new(&config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
-    let doors = doors(&app, &config)?;
-    let (listener, shutdown) = open(config.listen).await?;
+    let shutdown = CancellationToken::new();
+    let doors = doors(&app, &config, &shutdown).await?;
+    let listener = open(config.listen, &shutdown).await?;
     tokio::join!(
         webhook::serve_http(listener, doors, shutdown.clone(), webhook::Limits::default()),
         app.work(shutdown.clone()),
@@ -52,7 +53,8 @@ async fn serve(config: ServerConfig) -> Exit {
 async fn set_up(config: SetUpConfig) -> Exit {
     start_logging(config.log, LOG_FILTER);
     let setup = SetUp::new(config.clone(), Clock::system()).map_err(|error| Failure::Failed(error.into()))?;
-    let (listener, shutdown) = open(config.listen).await?;
+    let shutdown = CancellationToken::new();
+    let listener = open(config.listen, &shutdown).await?;
     let door = Door::new(listener.local_addr()?, config.public_url.as_deref(), |link| {
         report::note(&format!("set up octoswarm: open {link}"));
     });
@@ -72,7 +74,7 @@ async fn set_up(config: SetUpConfig) -> Exit {
             () = shutdown.cancelled() => return Ok(()),
         };
         // The pages stay until their person is done with them.
-        mounted.replace(doors(&app, &config)?.merge(pages.router()));
+        mounted.replace(doors(&app, &config, &shutdown).await?.merge(pages.router()));
         tracing::info!("set up: the App is served from now on");
         app.work(shutdown.clone()).await;
         Ok::<(), Failure>(())
@@ -90,18 +92,17 @@ async fn set_up(config: SetUpConfig) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(listen: std::net::SocketAddr) -> Result<(TcpListener, CancellationToken), Failure> {
+async fn open(listen: std::net::SocketAddr, shutdown: &CancellationToken) -> Result<TcpListener, Failure> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
     // The one line on standard output: where we are, for whoever started us with port 0.
     report::line(&format!("listening on http://{}", listener.local_addr()?));
-    let shutdown = CancellationToken::new();
     tokio::spawn(stop_on_signal(shutdown.clone())?);
-    Ok((listener, shutdown))
+    Ok(listener)
 }
 
 /// What a server with an App answers.
-fn doors(app: &App, config: &ServerConfig) -> Result<Router, Failure> {
-    let mut router = health(app.clone());
+async fn doors(app: &App, config: &ServerConfig, shutdown: &CancellationToken) -> Result<Router, Failure> {
+    let mut router = metrics::mount(health(app.clone()), app, &config.metrics, shutdown).await?;
     // Who polls may have no secret: then there is no door that would need one.
     if !config.webhook_secrets.is_empty() {
         let door = webhook::State::new(app.store().clone(), config.webhook_secrets.clone(), app::HANDLED)?;

@@ -4,16 +4,20 @@
 //! Never: no secret is taken from a command line, and nobody else reads the environment.
 
 mod checked;
+mod metrics;
 mod reader;
 mod registration;
 mod repository;
 mod server;
 
 pub use checked::{Remark, Remarks};
+pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
-pub use server::{LogFormat, Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, log_filter, state_dir};
+pub use server::{
+    LogFormat, Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, listen_address, log_filter, state_dir,
+};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]

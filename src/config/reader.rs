@@ -69,7 +69,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// Every variable that means something to us.
-const VARIABLES: [&str; 21] = [
+const VARIABLES: [&str; 24] = [
     "OCTOSWARM_ACCOUNTS",
     "OCTOSWARM_API_URL",
     "OCTOSWARM_APP_ID",
@@ -77,6 +77,9 @@ const VARIABLES: [&str; 21] = [
     "OCTOSWARM_LISTEN",
     "OCTOSWARM_LOG",
     "OCTOSWARM_LOG_FORMAT",
+    "OCTOSWARM_METRICS_LISTEN",
+    "OCTOSWARM_METRICS_TOKEN",
+    "OCTOSWARM_METRICS_TOKEN_FILE",
     "OCTOSWARM_POLL",
     "OCTOSWARM_PRIVATE_KEY",
     "OCTOSWARM_PRIVATE_KEY_FILE",
@@ -280,14 +283,10 @@ impl<'a> Reader<'a> {
 
     pub(super) fn private_key(&mut self, file: Option<&Path>, registered: Option<&Registration>) -> Option<Secret> {
         const NAME: &str = "private_key_file";
-        const VALUE: &str = "OCTOSWARM_PRIVATE_KEY";
-        const FILE: &str = "OCTOSWARM_PRIVATE_KEY_FILE";
-        if let Some(value) = (self.env)(VALUE) {
-            return self.secret_value(NAME, VALUE, &value);
-        }
-        let from_env = (self.env)(FILE).map(|path| (PathBuf::from(path), Source::Variable(FILE)));
-        if let Some((path, source)) = from_env.or(file.map(|path| (path.to_owned(), Source::File))) {
-            return self.secret_file(NAME, path, source);
+        let faults = self.faults.len();
+        let named = self.named_secret(NAME, "OCTOSWARM_PRIVATE_KEY", "OCTOSWARM_PRIVATE_KEY_FILE", file);
+        if named.is_some() || self.faults.len() > faults {
+            return named;
         }
         if let Some(registered) = registered {
             self.show(NAME, "set (from app.json in the state folder)".to_owned(), Source::Registered);
@@ -345,6 +344,23 @@ impl<'a> Reader<'a> {
             );
         }
         Some(secrets)
+    }
+
+    /// The value in one variable, else the content of the file that the other variable or the setting names; `None` when
+    /// there is none, or a fault.
+    pub(super) fn named_secret(
+        &mut self,
+        name: &'static str,
+        value: &'static str,
+        variable: &'static str,
+        file: Option<&Path>,
+    ) -> Option<Secret> {
+        if let Some(text) = (self.env)(value) {
+            return self.secret_value(name, value, &text);
+        }
+        let from_env = (self.env)(variable).map(|path| (PathBuf::from(path), Source::Variable(variable)));
+        let (path, source) = from_env.or(file.map(|path| (path.to_owned(), Source::File)))?;
+        self.secret_file(name, path, source)
     }
 
     fn secret_value(&mut self, name: &'static str, variable: &'static str, value: &str) -> Option<Secret> {

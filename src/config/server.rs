@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::reader::{self, Reader, SecretFile, Setting, Source, invalid};
-use super::{Error, Registration};
+use super::{Error, Metrics, Registration};
 use crate::domain::Secret;
 
 /// What `serve` runs with.
@@ -26,6 +26,7 @@ pub struct ServerConfig {
     pub log: LogFormat,
     /// Logins of the accounts whose installations are served; empty: all of them.
     pub accounts: Vec<String>,
+    pub metrics: Metrics,
     pub tuning: Tuning,
 }
 
@@ -126,6 +127,8 @@ pub(super) struct FileWire {
     poll: bool,
     accounts: Vec<String>,
     public_url: Option<String>,
+    metrics_listen: Option<SocketAddr>,
+    metrics_token_file: Option<PathBuf>,
 }
 
 /// The variables that speak of an App.
@@ -275,6 +278,7 @@ fn server(
         "https://github.com",
     );
     let accounts = accounts_of(reader, &file.accounts, registered);
+    let metrics = Metrics::read(reader, file.metrics_listen, file.metrics_token_file.as_deref());
     let tuning = tuning_of(reader, file, poll);
     Some(ServerConfig {
         app_id: app_id?,
@@ -283,6 +287,7 @@ fn server(
         api_url: api_url?,
         web_url: web_url?,
         accounts,
+        metrics,
         tuning,
         // The caller's.
         listen: DEFAULT_LISTEN,
@@ -328,6 +333,17 @@ pub fn state_dir(flag: Option<PathBuf>) -> Result<PathBuf, Error> {
         Some(dir) => Ok(dir),
         None => default_state(&env).ok_or_else(no_state),
     }
+}
+
+/// Where the server listens, whatever else is configured.
+///
+/// # Errors
+/// The file or the address cannot be read.
+pub fn listen_address(overrides: &Overrides) -> Result<SocketAddr, Error> {
+    let mut reader = Reader::new(&env);
+    let file: FileWire = reader.read_file(overrides);
+    let listen = listen_of(&mut reader, overrides, &file);
+    reader.faults.into_iter().next().map_or(Ok(listen), Err)
 }
 
 /// The log filter: `OCTOSWARM_LOG`, in `tracing`'s directive syntax.

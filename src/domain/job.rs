@@ -87,6 +87,9 @@ pub struct ReviewTarget {
 }
 
 impl Job {
+    /// Every `kind` there is.
+    pub const KINDS: [&'static str; 5] = ["delivery", "review", "command", "fix", "contribute"];
+
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Delivery { .. } => "delivery",

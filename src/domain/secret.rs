@@ -18,6 +18,11 @@ impl Secret {
         self.0.expose_secret()
     }
 
+    /// Compared in constant time; only the length can be learned from how long it takes.
+    pub fn equals(&self, given: &str) -> bool {
+        aws_lc_rs::constant_time::verify_slices_are_equal(self.expose().as_bytes(), given.as_bytes()).is_ok()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.expose().trim().is_empty()
     }

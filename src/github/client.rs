@@ -21,6 +21,7 @@ use super::error::Error;
 use super::limits::{Lane, Limits, Resource, is_limit};
 use super::redact::redact;
 use crate::domain::{Clock, RepositoryId, Secret};
+use crate::meter::Meter;
 use crate::stdx::text;
 
 pub(super) const JSON: &str = "application/vnd.github+json";
@@ -42,10 +43,11 @@ pub(super) struct Client {
     origin: String,
     /// Path of the base address without its final slash: empty, or `/api/v3`.
     prefix: String,
-    timeout: Duration,
+    pub(super) timeout: Duration,
     answer_cap: usize,
     write_pace: Duration,
     limits: Limits,
+    pub(super) meter: Arc<Meter>,
     pub(super) clock: Clock,
 }
 
@@ -111,6 +113,7 @@ impl Client {
             answer_cap: options.answer_cap,
             write_pace: options.write_pace,
             limits: Limits::default(),
+            meter: options.meter.clone(),
             clock: options.clock.clone(),
         })
     }
@@ -148,10 +151,12 @@ impl Client {
                 }
             }
             Effect::Writes => {
+                let asked = Instant::now();
                 let mut last = lane.writing.lock().await;
                 if let Some(last) = *last {
                     tokio::time::sleep_until(last + self.write_pace).await;
                 }
+                self.meter.paced(asked.elapsed());
                 let result = self.once(&lane, token, call).await;
                 *last = Some(Instant::now());
                 result
@@ -190,9 +195,7 @@ impl Client {
             if let Some(retry_after) = lane.blocked(resource) {
                 return Err(Error::RateLimited { retry_after });
             }
-            let (status, answer) = tokio::time::timeout(self.timeout, self.exchange(token, &call))
-                .await
-                .map_err(|_| Error::Timeout { call: call.text(), after: self.timeout })??;
+            let (status, answer) = self.measured(lane, &call, self.exchange(token, &call)).await?;
             match status {
                 200..300 => {
                     lane.passed(resource, &answer.headers, self.clock.now());
@@ -282,6 +285,7 @@ impl Client {
         let message = clean(&refusal.message);
         if is_limit(status, &answer.headers, &message) {
             let retry_after = lane.refused(call.resource(), &answer.headers, self.clock.now());
+            self.meter.limited(call.resource().name(), retry_after);
             return Error::RateLimited { retry_after };
         }
         let name = call.text();
@@ -335,6 +339,7 @@ impl Client {
     /// Remembers a limit that GraphQL reported inside a 200.
     pub(super) fn graphql_limited(&self, installation: u64, headers: &HeaderMap) -> Error {
         let retry_after = self.limits.lane(installation).refused(Resource::Graphql, headers, self.clock.now());
+        self.meter.limited(Resource::Graphql.name(), retry_after);
         Error::RateLimited { retry_after }
     }
 }
@@ -376,7 +381,7 @@ impl Call {
         }
     }
 
-    fn resource(&self) -> Resource {
+    pub(super) fn resource(&self) -> Resource {
         if self.endpoint.template == "graphql" { Resource::Graphql } else { Resource::Rest }
     }
 }

@@ -31,6 +31,7 @@ pub(super) struct Limits {
 pub(super) struct Lane {
     /// Held while a write is under way, so that writes are serial; the value is when the last one ended.
     pub(super) writing: tokio::sync::Mutex<Option<Instant>>,
+    pub(super) installation: u64,
     state: Mutex<State>,
 }
 
@@ -43,9 +44,19 @@ struct State {
     strikes: u32,
 }
 
+impl Resource {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::Graphql => "graphql",
+        }
+    }
+}
+
 impl Limits {
     pub(super) fn lane(&self, installation: u64) -> Arc<Lane> {
-        Arc::clone(lock(&self.lanes).entry(installation).or_default())
+        let lane = || Arc::new(Lane { installation, ..Lane::default() });
+        Arc::clone(lock(&self.lanes).entry(installation).or_insert_with(lane))
     }
 }
 
@@ -126,7 +137,7 @@ fn until_reset(headers: &HeaderMap, now: Millis) -> Option<Duration> {
     Some(Duration::from_secs(reset.saturating_sub(now).max(1)).min(LONGEST))
 }
 
-fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+pub(super) fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 

@@ -20,6 +20,7 @@ mod label;
 mod limits;
 mod linked;
 pub mod manifest;
+mod measure;
 pub mod payload;
 mod probe;
 mod pull;
@@ -69,6 +70,7 @@ use auth::{Auth, Key, Token};
 use client::{Answer, Call};
 
 use crate::domain::{Clock, Credential, InstallationId, RepoName, RepositoryId, Secret};
+use crate::meter::Meter;
 
 /// Where GitHub is and who we are there.
 #[derive(Debug, Clone)]
@@ -83,6 +85,8 @@ pub struct Options {
     /// Least time between two writes of one installation. GitHub asks for a second.
     pub write_pace: Duration,
     pub clock: Clock,
+    /// Where requests and limits are counted.
+    pub meter: Arc<Meter>,
     pub user_agent: String,
     /// For one request, from connecting to the last byte of the answer.
     pub timeout: Duration,
@@ -100,6 +104,7 @@ impl Options {
             private_key,
             write_pace: Duration::from_secs(1),
             clock: Clock::system(),
+            meter: Arc::default(),
             user_agent: concat!("octoswarm/", env!("CARGO_PKG_VERSION")).to_owned(),
             timeout: Duration::from_secs(30),
             answer_cap: 32 << 20,

@@ -1,6 +1,7 @@
 //! The record of a run: its steps with their artifacts, and progress for whoever watches.
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::Error;
 use crate::agent::{self, Context, Role};
@@ -30,10 +31,12 @@ impl Journal {
         };
         let key = step_key(cx, name, agent.version(), &input);
         let step = store.start_step(*run, name, &key).await?;
+        let began = Instant::now();
         let known = store.step_by_key(&key).await?.and_then(|known| known.artifact);
         let output = match known {
             Some(document) => {
                 store.finish_step(step, StepState::Skipped, Some(&document), None).await?;
+                store.meter().step(name, "known", None);
                 document
             }
             None => match agent.execute(cx, input).await {
@@ -43,10 +46,13 @@ impl Journal {
                     let state = if faults.is_some() { StepState::Failed } else { StepState::Done };
                     let detail = faults
                         .map(|faults| faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "));
+                    let outcome = if state == StepState::Done { "done" } else { "stopped" };
+                    store.meter().step(name, outcome, Some(began.elapsed()));
                     store.finish_step(step, state, kept(&document), detail.as_deref()).await?;
                     document
                 }
                 Err(source) => {
+                    store.meter().step(name, "failed", Some(began.elapsed()));
                     store.finish_step(step, StepState::Failed, None, Some(&source.to_string())).await?;
                     return Err(failed(source));
                 }

@@ -1,7 +1,7 @@
 //! An effect's way through the ledger: written down, perhaps sent, proved.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,15 +22,17 @@ pub(super) struct Ledger {
     lease: Option<Lease>,
     /// Who speaks about one thing waits for whoever does already. The store has one process, so this is enough.
     turns: Arc<Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>>,
+    /// What this attempt has sent: what is proved without having been sent was found.
+    sent: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Ledger {
     pub(super) fn new(store: Store, clock: Clock, settle: Duration) -> Self {
-        Self { store, clock, settle, lease: None, turns: Arc::default() }
+        Self { store, clock, settle, lease: None, turns: Arc::default(), sent: Arc::default() }
     }
 
     pub(super) fn under(&self, lease: &Lease) -> Self {
-        Self { lease: Some(lease.clone()), ..self.clone() }
+        Self { lease: Some(lease.clone()), sent: Arc::default(), ..self.clone() }
     }
 
     pub(super) async fn get(&self, key: &str) -> Result<Option<EffectRow>, Error> {
@@ -95,13 +97,19 @@ impl Ledger {
     /// Right before the request leaves.
     pub(super) async fn sent(&self, key: &str) -> Result<(), Error> {
         self.may_speak().await?;
-        Ok(self.store.mark_sent(key, self.clock.now()).await?)
+        self.store.mark_sent(key, self.clock.now()).await?;
+        self.noted_as_sent().insert(key.to_owned());
+        Ok(())
     }
 
     /// The same for a row that may be proved already: GitHub has lost it, or somebody changed it.
     pub(super) async fn sent_again(&self, row: &EffectRow) -> Result<(), Error> {
         match row.state {
-            EffectState::Proved => self.may_speak().await,
+            EffectState::Proved => {
+                self.may_speak().await?;
+                self.noted_as_sent().insert(row.key.clone());
+                Ok(())
+            }
             EffectState::Intended | EffectState::Sent | EffectState::Failed => self.sent(&row.key).await,
         }
     }
@@ -117,7 +125,14 @@ impl Ledger {
     }
 
     pub(super) async fn proved(&self, key: &str, proof: &Value) -> Result<(), Error> {
-        Ok(self.store.prove(key, proof).await?)
+        let kind = self.store.prove(key, proof).await?;
+        let posted = self.noted_as_sent().remove(key);
+        self.store.meter().effect(&kind, if posted { "posted" } else { "found" });
+        Ok(())
+    }
+
+    fn noted_as_sent(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What we see on GitHub shows that nothing sent under keys that begin so is still to come.
@@ -137,6 +152,10 @@ impl Ledger {
     }
 
     pub(super) async fn failed(&self, key: &str, reason: &str) -> Result<(), Error> {
-        Ok(self.store.fail_effect(key, reason).await?)
+        self.store.fail_effect(key, reason).await?;
+        self.noted_as_sent().remove(key);
+        let kind = self.store.effect(key).await?.map(|row| row.kind);
+        self.store.meter().effect(kind.as_deref().unwrap_or_default(), "refused");
+        Ok(())
     }
 }

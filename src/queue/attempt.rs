@@ -130,6 +130,7 @@ impl Attempt {
         let row = &self.claimed.row;
         let (id, kind, attempt) = (row.id.0, row.kind.as_str(), row.attempt);
         let duration_ms = millis(took);
+        self.store.meter().attempt(self.claimed.job.kind(), outcome(state), took);
         let reason = result.as_ref().err().map(|failure| failure.message.as_str()).unwrap_or_default();
         match state {
             None => tracing::warn!(
@@ -151,6 +152,19 @@ impl Attempt {
             }
             Some(state) => tracing::info!(job.id = id, job.kind = kind, attempt, reason, %state, "a job stopped"),
         }
+    }
+}
+
+/// How an attempt is counted.
+fn outcome(state: Option<JobState>) -> &'static str {
+    match state {
+        None => "lease-lost",
+        Some(JobState::Completed) => "completed",
+        Some(JobState::Discarded) => "discarded",
+        Some(JobState::Cancelled) => "cancelled",
+        Some(JobState::Retryable) => "retried",
+        // Snoozed, or given back by a server that stops.
+        Some(JobState::Available | JobState::Scheduled | JobState::Running) => "postponed",
     }
 }
 

@@ -121,21 +121,23 @@ impl Store {
         self.touched(done.rows_affected(), key).await
     }
 
-    /// It took effect, and this shows it.
+    /// It took effect, and this shows it. Answers the effect's kind.
     ///
     /// # Errors
     /// No such effect, or the database failed.
-    pub async fn prove(&self, key: &str, proof: &Value) -> Result<(), Error> {
+    pub async fn prove(&self, key: &str, proof: &Value) -> Result<String, Error> {
         let mut conn = self.writer().await?;
-        let done =
-            sqlx::query("UPDATE effect SET state = 'proved', proof = ?, reason = NULL, updated_at = ? WHERE key = ?")
-                .bind(serde_json::to_string(proof)?)
-                .bind(self.now())
-                .bind(key)
-                .execute(&mut **conn)
-                .await?;
+        let kind: Option<String> = sqlx::query_scalar(
+            "UPDATE effect SET state = 'proved', proof = ?, reason = NULL, updated_at = ? WHERE key = ? RETURNING kind",
+        )
+        .bind(serde_json::to_string(proof)?)
+        .bind(self.now())
+        .bind(key)
+        .fetch_optional(&mut **conn)
+        .await?;
         drop(conn);
-        self.touched(done.rows_affected(), key).await
+        self.bell().ring_progress();
+        kind.ok_or_else(|| Error::NotFound { what: "effect", id: key.to_owned() })
     }
 
     /// The same for all effects whose keys begin so and of which it is not known whether they arrived.

@@ -31,6 +31,7 @@ use std::time::Duration;
 use tokio::sync::MutexGuard;
 
 use crate::domain::{Clock, Millis};
+use crate::meter::Meter;
 
 pub use bell::{Bell, Ear};
 pub use delivery::{Accepted, DeliveryRow, DeliveryState, NewDelivery, Target};
@@ -55,11 +56,13 @@ pub struct Options {
     /// How long SQLite waits for another process that holds the database.
     pub busy_timeout: Duration,
     pub readers: usize,
+    /// Counts for whoever works with the rows; it is handed on with the store.
+    pub meter: Arc<Meter>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { inbox: 1024, busy_timeout: Duration::from_secs(5), readers: 4 }
+        Self { inbox: 1024, busy_timeout: Duration::from_secs(5), readers: 4, meter: Arc::default() }
     }
 }
 
@@ -67,6 +70,7 @@ impl Default for Options {
 struct Inner {
     path: PathBuf,
     clock: Clock,
+    meter: Arc<Meter>,
     node: String,
     bell: Arc<Bell>,
     /// Absent in a store that only looks on.
@@ -121,6 +125,11 @@ impl Store {
 
     pub fn clock(&self) -> &Clock {
         &self.0.clock
+    }
+
+    /// Where what happens is counted.
+    pub fn meter(&self) -> &Meter {
+        &self.0.meter
     }
 
     pub fn path(&self) -> &Path {

@@ -54,8 +54,9 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     let inbox = Inbox::start(writer.clone(), clock.clone(), bell.clone(), options.inbox);
     let readers = Readers::new(connect_options(&path, options), options.readers);
     let writing = Some(Writing { writer, inbox, lock });
+    let meter = options.meter.clone();
     let seen = AtomicI64::new(clock.now());
-    let store = Store(Arc::new(Inner { path: path.clone(), clock, node, bell, writing, readers, seen }));
+    let store = Store(Arc::new(Inner { path: path.clone(), clock, meter, node, bell, writing, readers, seen }));
     store.ping().await.map_err(|error| match error {
         Error::Database(source) => unusable(&path, source),
         other => other,
@@ -81,7 +82,8 @@ pub(super) async fn looking_on(dir: &Path, clock: Clock, options: &Options) -> R
     let readers = Readers::new(connect_options(&path, options), options.readers);
     let seen = AtomicI64::new(clock.now());
     let node = fs::read_to_string(dir.join(NODE)).map(|text| text.trim().to_owned()).unwrap_or_default();
-    Ok(Store(Arc::new(Inner { path, clock, node, bell: Arc::new(Bell::new()), writing: None, readers, seen })))
+    let (bell, meter) = (Arc::new(Bell::new()), options.meter.clone());
+    Ok(Store(Arc::new(Inner { path, clock, meter, node, bell, writing: None, readers, seen })))
 }
 
 fn connect_options(path: &Path, options: &Options) -> SqliteConnectOptions {

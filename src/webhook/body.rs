@@ -108,8 +108,13 @@ impl Buffers {
 
     fn too_large(&self) -> Refusal {
         let error = format!("the body is larger than {} bytes", self.caps.body);
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, &error, "GitHub sends at most 25 MB; nothing of this was kept")
-            .with(header::CONNECTION, "close")
+        Refusal::new(
+            "too-large",
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &error,
+            "GitHub sends at most 25 MB; nothing of this was kept",
+        )
+        .with(header::CONNECTION, "close")
     }
 }
 
@@ -119,6 +124,7 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
 
 fn too_slow() -> Refusal {
     Refusal::new(
+        "too-slow",
         StatusCode::REQUEST_TIMEOUT,
         "the body did not arrive in time",
         "send it again; nothing of this was kept",
@@ -128,6 +134,7 @@ fn too_slow() -> Refusal {
 
 fn crowded() -> Refusal {
     Refusal::new(
+        "crowded",
         StatusCode::SERVICE_UNAVAILABLE,
         "too many large bodies arrive at once",
         "send it again in a few seconds; nothing of this was kept",
@@ -146,6 +153,6 @@ fn broken_off(error: &axum::Error) -> Refusal {
         source = cause.source();
     }
     tracing::debug!(error = %error, "a body broke off");
-    Refusal::new(StatusCode::BAD_REQUEST, "the body broke off", "send it again; nothing of this was kept")
+    Refusal::new("broken-off", StatusCode::BAD_REQUEST, "the body broke off", "send it again; nothing of this was kept")
         .with(header::CONNECTION, "close")
 }

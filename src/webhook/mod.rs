@@ -18,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::domain::{DeliveryId, Secret};
 use crate::store::{Accepted, NewDelivery, Store, Target};
@@ -108,24 +109,31 @@ pub fn router(state: State) -> Router {
     Router::new().route("/webhook", post(receive).fallback(other_method)).with_state(state)
 }
 
-async fn other_method() -> Refusal {
-    Refusal::new(
+async fn other_method(axum::extract::State(state): axum::extract::State<State>) -> Refusal {
+    let refusal = Refusal::new(
+        "method",
         StatusCode::METHOD_NOT_ALLOWED,
         "only POST is served here",
         "point the App's webhook URL here and let GitHub call it",
     )
-    .with(header::ALLOW, "POST")
+    .with(header::ALLOW, "POST");
+    state.0.store.meter().refused(refusal.reason);
+    refusal
 }
 
 async fn receive(axum::extract::State(state): axum::extract::State<State>, request: Request) -> Response {
     match state.0.take(request).await {
         Ok((status, answer)) => (status, Json(answer)).into_response(),
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => {
+            state.0.store.meter().refused(refusal.reason);
+            refusal.into_response()
+        }
     }
 }
 
 impl Inner {
     async fn take(&self, request: Request) -> Result<(StatusCode, serde_json::Value), Refusal> {
+        let began = Instant::now();
         let (head, body) = request.into_parts();
         self.buffers.check_length(&head.headers)?;
         let mac = signature::header(&head.headers).ok_or_else(unsigned)?;
@@ -137,7 +145,8 @@ impl Inner {
 
         content_type(&head.headers)?;
         let (guid, event) = identity(&head.headers)?;
-        let known = self.known_events.contains(&event);
+        let named = self.known_events.iter().find(|name| **name == event);
+        let known = named.is_some();
         let new = delivery(&verified, guid.clone(), event, &head.headers, self.store.clock().now());
         let accepted = if known {
             self.store.accept(new).await
@@ -155,6 +164,7 @@ impl Inner {
             (Accepted::Revived, true) => (StatusCode::ACCEPTED, "revived"),
             (Accepted::Replay { .. }, true) => (StatusCode::ACCEPTED, "replay"),
         };
+        self.store.meter().received(named.copied().unwrap_or("other"), word, began.elapsed());
         tracing::info!(delivery = %guid, event, status = word, bytes = verified.body().len(), "delivery stored");
         Ok((status, json!({ "status": word, "delivery": guid })))
     }
@@ -194,6 +204,7 @@ fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     }
     tracing::warn!(content_type = ?headers.get(header::CONTENT_TYPE), "a signed delivery is not plain JSON");
     Err(Refusal::new(
+        "content-type",
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "the body is not plain application/json",
         "set the webhook's content type to application/json",
@@ -203,6 +214,7 @@ fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
 fn identity(headers: &HeaderMap) -> Result<(DeliveryId, &str), Refusal> {
     let bad = |error: &str| {
         Refusal::new(
+            "malformed",
             StatusCode::BAD_REQUEST,
             error,
             "GitHub sends it; check what stands between GitHub and this server",
@@ -229,6 +241,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 fn unsigned() -> Refusal {
     Refusal::new(
+        "unsigned",
         StatusCode::UNAUTHORIZED,
         "the signature is missing or does not match",
         "the App's webhook secret and this server's must be the same; GitHub then sends X-Hub-Signature-256",
@@ -237,6 +250,6 @@ fn unsigned() -> Refusal {
 
 fn unavailable(error: &crate::store::Error) -> Refusal {
     let hint = error.hint().unwrap_or("the server's log says more; the delivery can be sent again");
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the delivery could not be stored", hint)
+    Refusal::new("not-stored", StatusCode::SERVICE_UNAVAILABLE, "the delivery could not be stored", hint)
         .with(header::RETRY_AFTER, "10")
 }

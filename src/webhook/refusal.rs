@@ -8,14 +8,16 @@ use serde_json::json;
 #[derive(Debug)]
 pub(super) struct Refusal {
     status: StatusCode,
+    /// One of [`crate::meter::REFUSALS`], for the count.
+    pub(super) reason: &'static str,
     error: String,
     hint: &'static str,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {
-    pub(super) fn new(status: StatusCode, error: &str, hint: &'static str) -> Self {
-        Self { status, error: error.to_owned(), hint, headers: Vec::new() }
+    pub(super) fn new(reason: &'static str, status: StatusCode, error: &str, hint: &'static str) -> Self {
+        Self { status, reason, error: error.to_owned(), hint, headers: Vec::new() }
     }
 
     pub(super) fn with(mut self, name: HeaderName, value: &'static str) -> Self {

@@ -22,6 +22,8 @@ mod faults;
 mod flow;
 mod github;
 mod kill_loop;
+mod metrics;
+mod packaging;
 mod publish;
 mod queue;
 mod reconcile;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use octoswarm::app::runs::Observer;
 use octoswarm::app::{self, App};
-use octoswarm::config::{LogFormat, ServerConfig, Tuning};
+use octoswarm::config::{LogFormat, Metrics, ServerConfig, Tuning};
 use octoswarm::demo::{
     AppManifest, Change, CheckRun, Fault, GitHubBox, OpenPull, Options, People, Review, ReviewComment,
 };
@@ -346,6 +346,7 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) ->
         state: state.path().to_owned(),
         log: LogFormat::Text,
         accounts: Vec::new(),
+        metrics: Metrics::default(),
         tuning: Tuning {
             workers: 4,
             write_pace: Duration::ZERO,
