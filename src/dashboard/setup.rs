@@ -1,4 +1,5 @@
 //! Set-up, page by page: the form, the way to GitHub and back, and what is left to do then.
+#![expect(clippy::result_large_err, reason = "the error is the answer itself, made once a request")]
 
 use std::sync::Arc;
 

@@ -262,11 +262,11 @@ impl SetUp {
         let _one = self.0.finishing.lock().await;
         let made = self.now().made.clone();
         let Some(made) = made.filter(|_| self.0.started.borrow().is_none()) else { return };
-        if !made.saved {
-            if let Err(error) = made.registration.save(&self.0.config.state) {
-                tracing::error!("the App's keys could not be saved; they are kept in memory: {error}");
-                return self.trouble(false, error.to_string());
-            }
+        if !made.saved
+            && let Err(error) = made.registration.save(&self.0.config.state)
+        {
+            tracing::error!("the App's keys could not be saved; they are kept in memory: {error}");
+            return self.trouble(false, error.to_string());
         }
         match self.start(&made).await {
             Ok(started) => {

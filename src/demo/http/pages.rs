@@ -1,4 +1,5 @@
 //! The few pages of the box: making an App from a manifest, and installing it.
+#![expect(clippy::result_large_err, reason = "the error is the answer itself, made once a request")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
