@@ -19,7 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kit::{OCTOSWARM, Page, Usage, median};
+use kit::{Page, Usage, median};
 use octoswarm::analysis::Engine;
 use serde_json::{Map, Value, json};
 
@@ -197,7 +197,8 @@ fn our_places(folder: &Path) -> BTreeSet<Place> {
 }
 
 fn our_report(folder: &Path) -> Value {
-    let told = kit::run(Command::new(OCTOSWARM).args(["scan", "--fail-on", "none", "--format", "json"]).arg(folder));
+    let told =
+        kit::run(Command::new(kit::octoswarm()).args(["scan", "--fail-on", "none", "--format", "json"]).arg(folder));
     serde_json::from_str(&told).unwrap()
 }
 
@@ -303,7 +304,8 @@ fn compare(tree: &Tree, rules: &Path, page: &mut Page) {
     let mut counts = vec![1, all];
     counts.dedup();
     for processors in counts {
-        let our_command = pinned(processors, [OCTOSWARM, "scan", "--format", "json"].map(str::to_owned).into(), tree);
+        let our_command =
+            pinned(processors, vec![kit::octoswarm(), "scan".into(), "--format".into(), "json".into()], tree);
         let mut peer = vec![kit::peers().join("ast-grep").display().to_string()];
         peer.extend(their_arguments(rules));
         peer.extend(["--threads".to_owned(), processors.to_string()]);

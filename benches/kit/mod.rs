@@ -16,8 +16,10 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-/// The release build of this same commit.
-pub const OCTOSWARM: &str = env!("CARGO_BIN_EXE_octoswarm");
+/// The release build of this same commit; `OCTOSWARM_BINARY` names another one, to compare with.
+pub fn octoswarm() -> String {
+    std::env::var("OCTOSWARM_BINARY").unwrap_or_else(|_| env!("CARGO_BIN_EXE_octoswarm").to_owned())
+}
 
 /// Where downloads, trees and tables are kept between runs.
 pub fn folder() -> PathBuf {
