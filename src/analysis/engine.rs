@@ -153,10 +153,11 @@ impl Engine {
             .map(|compiled| {
                 self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
                     && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
-                    && !compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text))
                     && compiled.only_in_files_with.as_ref().is_none_or(|r| r.is_match(text))
             })
             .collect();
+        // Asked only once something was found: most rules find nothing in most files.
+        let mut silenced: Vec<Option<bool>> = vec![None; dispatch.rules.len()];
         let flow = Flow::new(tree);
         let started = Instant::now();
         for (visited, node) in tree.root().dfs().enumerate() {
@@ -167,7 +168,11 @@ impl Engine {
             for index in indexes.iter().filter(|i| speaks.get(**i).copied().unwrap_or(false)) {
                 let Some(compiled) = dispatch.rules.get(*index) else { continue };
                 let Some(matched) = compiled.config.matcher.match_node(node.clone()) else { continue };
-                if packed(lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
+                let silenced = silenced.get_mut(*index).is_some_and(|known| {
+                    let asked = || compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text));
+                    *known.get_or_insert_with(asked)
+                });
+                if silenced || packed(lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
                     continue;
                 }
                 if let Some(rule) = self.rules.get(compiled.rule) {
@@ -277,6 +282,9 @@ fn packed(lines: &Lines<'_>, offset: usize) -> bool {
 
 /// Sorts, drops what is said twice or was allowed by a comment, and names the rest.
 pub(super) fn finish(path: &str, text: &str, lines: &Lines<'_>, mut hits: Vec<Hit>) -> Vec<Finding> {
+    if hits.is_empty() {
+        return Vec::new();
+    }
     hits.sort_by(|a, b| (a.start, b.end, &a.finding.rule).cmp(&(b.start, a.end, &b.finding.rule)));
     let allowed = Allowed::read(text, lines);
     let mut seen: HashMap<(RuleId, String), usize> = HashMap::new();
