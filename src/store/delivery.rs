@@ -149,14 +149,15 @@ impl Store {
         state: DeliveryState,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin().await?;
         let done = sqlx::query("UPDATE delivery SET state = ?, reason = ?, settled_at = ? WHERE guid = ?")
             .bind(state.as_str())
             .bind(reason)
             .bind((state != DeliveryState::Received).then(|| self.now()))
             .bind(guid.as_str())
-            .execute(&mut **conn)
+            .execute(&mut *tx)
             .await?;
+        tx.commit().await?;
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "delivery", id: guid.to_string() });
         }

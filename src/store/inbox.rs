@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::{Desk, Writer};
+use super::desk::Writer;
 use super::{Accepted, Bell, Error, NewDelivery, delivery};
 use crate::domain::Clock;
 
@@ -62,8 +62,6 @@ impl Inbox {
 impl Task {
     async fn run(self, mut letters: mpsc::Receiver<Letter>) {
         while let Some(first) = letters.recv().await {
-            // Waiting for the connection is time in which neighbours arrive.
-            let mut desk = self.writer.lock().await;
             let mut bytes = 0;
             let mut batch = vec![first];
             while batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -71,13 +69,13 @@ impl Task {
                 bytes += next.new.body.len();
                 batch.push(next);
             }
-            self.store(&mut desk, batch).await;
+            self.store(batch).await;
         }
     }
 
-    async fn store(&self, desk: &mut Desk, batch: Vec<Letter>) {
+    async fn store(&self, batch: Vec<Letter>) {
         let several = batch.len() > 1;
-        match self.commit(desk, &batch).await {
+        match self.commit(&batch).await {
             Ok(results) => {
                 for (letter, result) in batch.into_iter().zip(results) {
                     // Nobody waits any more when the sender hung up; the row stays all the same.
@@ -89,10 +87,8 @@ impl Task {
                 tracing::warn!(error = %error, rows = batch.len(), "storing deliveries together failed, trying one by one");
                 for letter in batch {
                     let single = std::slice::from_ref(&letter);
-                    let result = self
-                        .commit(desk, single)
-                        .await
-                        .and_then(|mut results| results.pop().unwrap_or(Err(Error::Closed)));
+                    let result =
+                        self.commit(single).await.and_then(|mut results| results.pop().unwrap_or(Err(Error::Closed)));
                     let _ = letter.answer.send(result);
                 }
             }
@@ -106,9 +102,9 @@ impl Task {
     }
 
     /// Each row stands in a savepoint, so that a refused one leaves its neighbours alone.
-    async fn commit(&self, desk: &mut Desk, batch: &[Letter]) -> Result<Vec<Result<Accepted, Error>>, Error> {
+    async fn commit(&self, batch: &[Letter]) -> Result<Vec<Result<Accepted, Error>>, Error> {
         let now = self.clock.now();
-        let mut tx = desk.begin().await?;
+        let mut tx = self.writer.begin().await?;
         let mut results = Vec::with_capacity(batch.len());
         for letter in batch {
             savepoint(&mut tx, "SAVEPOINT delivery").await?;
@@ -156,10 +152,10 @@ mod tests {
     }
 
     async fn pages(store: &Store, more: i64) {
-        let mut conn = store.writer().await.unwrap();
-        let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut **conn).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *tx).await.unwrap();
         let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", now + more));
-        sqlx::query(sql).execute(&mut **conn).await.unwrap();
+        sqlx::query(sql).execute(&mut *tx).await.unwrap();
     }
 
     #[tokio::test]

@@ -57,8 +57,7 @@ impl Store {
             self.mend_times().await?;
         }
         let held = serde_json::to_string(held)?;
-        let mut conn = self.writer().await?;
-        let mut tx = conn.begin().await?;
+        let mut tx = self.begin().await?;
         bury_expired(&mut tx, &held, now).await?;
         let claimed = loop {
             let Some(id) = pick(&mut tx, &held, now).await? else { break None };
@@ -95,15 +94,16 @@ impl Store {
     /// The database failed: the lease may still hold.
     pub async fn heartbeat(&self, lease: &Lease, lease_ms: Millis) -> Result<Beat, Error> {
         let now = self.now();
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin().await?;
         let found: Option<Option<Millis>> = sqlx::query_scalar(
             "UPDATE job SET lease_until = ?1, updated_at = ?2 WHERE lease_token = ?3 RETURNING cancel_requested_at",
         )
         .bind(now + lease_ms)
         .bind(now)
         .bind(&lease.token)
-        .fetch_optional(&mut **conn)
+        .fetch_optional(&mut *tx)
         .await?;
+        tx.commit().await?;
         Ok(beat(found))
     }
 
@@ -127,8 +127,10 @@ impl Store {
     pub async fn complete(&self, lease: &Lease) -> Result<Option<JobState>, Error> {
         let now = self.now();
         let state = {
-            let mut conn = self.writer().await?;
-            finish(&mut conn, &lease.token, JobState::Completed, None, now).await?
+            let mut tx = self.begin().await?;
+            let state = finish(&mut tx, &lease.token, JobState::Completed, None, now).await?;
+            tx.commit().await?;
+            state
         };
         self.bell().ring_jobs();
         Ok(state)
@@ -141,12 +143,14 @@ impl Store {
     pub async fn fail(&self, lease: &Lease, fail: Fail, error: &str) -> Result<Option<JobState>, Error> {
         let now = self.now();
         let state = {
-            let mut conn = self.writer().await?;
-            match fail {
-                Fail::Discard => finish(&mut conn, &lease.token, JobState::Discarded, Some(error), now).await?,
-                Fail::Cancel => finish(&mut conn, &lease.token, JobState::Cancelled, Some(error), now).await?,
-                Fail::Retry { at } => retry(&mut conn, &lease.token, at, error, now).await?,
-            }
+            let mut tx = self.begin().await?;
+            let state = match fail {
+                Fail::Discard => finish(&mut tx, &lease.token, JobState::Discarded, Some(error), now).await?,
+                Fail::Cancel => finish(&mut tx, &lease.token, JobState::Cancelled, Some(error), now).await?,
+                Fail::Retry { at } => retry(&mut tx, &lease.token, at, error, now).await?,
+            };
+            tx.commit().await?;
+            state
         };
         self.bell().ring_jobs();
         Ok(state)
@@ -157,8 +161,10 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn snooze(&self, lease: &Lease, until: Millis, reason: &str) -> Result<Option<JobState>, Error> {
-        let mut conn = self.writer().await?;
-        put_back(&mut conn, &lease.token, JobState::Scheduled, until, Some(reason), self.now()).await
+        let mut tx = self.begin().await?;
+        let state = put_back(&mut tx, &lease.token, JobState::Scheduled, until, Some(reason), self.now()).await?;
+        tx.commit().await?;
+        Ok(state)
     }
 
     /// Gives the job back untouched, for anyone to claim at once: this worker is shutting down.
@@ -168,8 +174,10 @@ impl Store {
     pub async fn release(&self, lease: &Lease) -> Result<Option<JobState>, Error> {
         let now = self.now();
         let state = {
-            let mut conn = self.writer().await?;
-            put_back(&mut conn, &lease.token, JobState::Available, now, None, now).await?
+            let mut tx = self.begin().await?;
+            let state = put_back(&mut tx, &lease.token, JobState::Available, now, None, now).await?;
+            tx.commit().await?;
+            state
         };
         self.bell().ring_jobs();
         Ok(state)
@@ -182,8 +190,7 @@ impl Store {
     pub async fn release_node_leases(&self, node: &str) -> Result<u64, Error> {
         let now = self.now();
         let freed = {
-            let mut conn = self.writer().await?;
-            let mut tx = conn.begin().await?;
+            let mut tx = self.begin().await?;
             sqlx::query("UPDATE job SET lease_until = ?1 WHERE state = 'running' AND lease_node = ?2")
                 .bind(now)
                 .bind(node)
@@ -216,16 +223,17 @@ impl Store {
     /// The database failed.
     pub(super) async fn mend_times(&self) -> Result<(), Error> {
         let now = self.now();
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin().await?;
         let mended = sqlx::query(
             "UPDATE job SET run_at = CASE WHEN run_at > ?1 THEN max(?1, ?1 + run_at - updated_at) ELSE run_at END,
                  lease_until = ?1 + lease_until - updated_at, updated_at = ?1
              WHERE state IN ('available', 'scheduled', 'running', 'retryable') AND updated_at > ?1 + 1000",
         )
         .bind(now)
-        .execute(&mut **conn)
+        .execute(&mut *tx)
         .await?
         .rows_affected();
+        tx.commit().await?;
         if mended > 0 {
             tracing::warn!(jobs = mended, "the clock was set back; waiting times were moved along");
         }

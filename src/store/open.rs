@@ -50,7 +50,7 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     MIGRATIONS.run(&mut conn).await.map_err(|source| Error::Migrate { path: path.clone(), source })?;
 
     let bell = Arc::new(Bell::new());
-    let writer = Writer::new(conn);
+    let writer = Writer::start(conn);
     let inbox = Inbox::start(writer.clone(), clock.clone(), bell.clone(), options.inbox);
     let readers = Readers::new(connect_options(&path, options), options.readers);
     let writing = Some(Writing { writer, inbox, lock });
@@ -202,9 +202,9 @@ mod tests {
     async fn the_writer_syncs_every_commit_and_minds_foreign_keys() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path(), Clock::manual(0)).await.unwrap();
-        let mut conn = store.writer().await.unwrap();
-        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut **conn).await.unwrap();
-        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut **conn).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *tx).await.unwrap();
+        let foreign_keys: i64 = sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut *tx).await.unwrap();
         assert_eq!((synchronous, foreign_keys), (2, 1), "2 is FULL");
     }
 }
