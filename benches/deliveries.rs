@@ -8,7 +8,7 @@
     reason = "a benchmark: it starts processes, tells the time, prints, and stops where it stands when something fails"
 )]
 
-#[expect(dead_code, reason = "shared with the other benchmarks")]
+#[allow(dead_code, reason = "shared with the other benchmarks")]
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn main() {
         "p99",
         "max",
         "refused",
-        "CPU of receiver",
+        "CPU per delivery",
         "CPU of generator",
         "peak memory",
         "jobs done/s",
@@ -177,6 +177,15 @@ fn jobs_done(state: &Path) -> Option<u64> {
 }
 
 impl Line {
+    /// What the receiver has used, jobs included, for each delivery that it took: says more than a rate on a busy machine.
+    fn cpu_per_delivery(&self) -> String {
+        let used = self.after.cpu.saturating_sub(self.before.cpu).as_secs_f64();
+        match self.seen.answered {
+            0 => "–".to_owned(),
+            answered => format!("{:.0} µs", used * 1e6 / answered as f64),
+        }
+    }
+
     fn print(&self, page: &mut Page, baseline: f64) {
         let seen = &self.seen;
         page.row(&[
@@ -188,8 +197,8 @@ impl Line {
             milliseconds(seen.quantile(0.99)),
             milliseconds(seen.quantile(1.0)),
             seen.refused.to_string(),
-            format!("{:.1} s", self.after.cpu.saturating_sub(self.before.cpu).as_secs_f64()),
-            format!("{:.1} s", seen.cpu.as_secs_f64()),
+            self.cpu_per_delivery(),
+            format!("{:.0} %", 100.0 * seen.cpu.as_secs_f64() / seen.elapsed.as_secs_f64()),
             megabytes(self.after.peak),
             self.jobs.map_or_else(|| "–".to_owned(), rate),
         ]);

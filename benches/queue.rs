@@ -75,7 +75,9 @@ async fn worked(workers: usize, measured: Duration) -> f64 {
     for from in (0..waiting).step_by(500) {
         let new = || NewJob::at(0);
         let put = (from..waiting.min(from + 500)).map(async |n| store.enqueue(&job(n), new()).await);
-        join_all(put).await.into_iter().for_each(|put| drop(put.expect("a job is put in")));
+        for put in join_all(put).await {
+            put.expect("a job is put in");
+        }
     }
     let done = Arc::new(AtomicU64::new(0));
     let shutdown = CancellationToken::new();
