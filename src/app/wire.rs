@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{App, Error};
-use crate::analysis::Engine;
 use crate::config::ServerConfig;
 use crate::domain::Clock;
 use crate::github::{self, Github};
@@ -13,14 +12,13 @@ use crate::store::Store;
 use crate::workspace::{Limits, Mirrors};
 
 impl App {
-    /// Opens the state, loads the rules, prepares the clients. Nothing is sent yet.
+    /// Opens the state, prepares the clients. Nothing is sent yet.
     ///
     /// # Errors
     /// When the state cannot be opened or is in use, or the key is not a private key.
     pub async fn new(config: &ServerConfig) -> Result<Self, Error> {
         let clock = Clock::system();
         let started_at = clock.now();
-        let engine = Engine::embedded()?;
         let github = Github::new(github::Options {
             api_base: config.api_url.clone(),
             web_base: config.web_url.clone(),
@@ -47,7 +45,6 @@ impl App {
             queue: Arc::new(queue),
             store,
             github,
-            engine,
         })
     }
 }

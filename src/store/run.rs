@@ -61,7 +61,7 @@ impl Store {
     pub async fn start_run(&self, new: NewRun) -> Result<RunId, Error> {
         let id = RunId(uuid::Uuid::now_v7());
         {
-            let mut conn = self.writer().await?;
+            let mut tx = self.begin_one().await?;
             sqlx::query(
                 "INSERT INTO run (id, kind, repository, repo, number, head, job, state, started_at)
                  VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?)",
@@ -74,8 +74,9 @@ impl Store {
             .bind(new.head.as_ref().map(Sha::as_str))
             .bind(new.job.map(|job| job.0))
             .bind(self.now())
-            .execute(&mut **conn)
+            .execute(&mut *tx)
             .await?;
+            tx.commit().await?;
         }
         self.bell().ring_progress();
         Ok(id)
@@ -95,15 +96,17 @@ impl Store {
         let outcome = outcome.map(serde_json::to_string).transpose()?;
         let finished_at = (state != RunState::Running).then(|| self.now());
         let done = {
-            let mut conn = self.writer().await?;
-            sqlx::query("UPDATE run SET state = ?, outcome = ?, detail = ?, finished_at = ? WHERE id = ?")
+            let mut tx = self.begin_one().await?;
+            let done = sqlx::query("UPDATE run SET state = ?, outcome = ?, detail = ?, finished_at = ? WHERE id = ?")
                 .bind(state.as_str())
                 .bind(outcome)
                 .bind(detail)
                 .bind(finished_at)
                 .bind(run.to_string())
-                .execute(&mut **conn)
-                .await?
+                .execute(&mut *tx)
+                .await?;
+            tx.commit().await?;
+            done
         };
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "run", id: run.to_string() });
@@ -173,8 +176,8 @@ impl Store {
     /// No such run, or the database failed.
     pub async fn add_progress(&self, run: RunId, text: &str) -> Result<i64, Error> {
         let seq = {
-            let mut conn = self.writer().await?;
-            sqlx::query_scalar(
+            let mut tx = self.begin_one().await?;
+            let seq = sqlx::query_scalar(
                 "INSERT INTO progress (run, seq, at, text)
                  SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM progress WHERE run = ?1), ?2, ?3 FROM run WHERE id = ?1
                  RETURNING seq",
@@ -182,8 +185,10 @@ impl Store {
             .bind(run.to_string())
             .bind(self.now())
             .bind(text)
-            .fetch_optional(&mut **conn)
-            .await?
+            .fetch_optional(&mut *tx)
+            .await?;
+            tx.commit().await?;
+            seq
         };
         self.bell().ring_progress();
         seq.ok_or_else(|| Error::NotFound { what: "run", id: run.to_string() })
