@@ -75,7 +75,8 @@ async fn main() {
 fn from_packages() -> PathBuf {
     let git = kit::folder().join("large.git");
     let sources = [
-        kit::from_pypi(&["Django==5.2.8", "SQLAlchemy==2.0.44", "sympy==1.14.0"]),
+        kit::from_pypi(&["Django==5.2.8", "SQLAlchemy==2.0.44"]),
+        kit::from_pypi(&["sympy==1.14.0"]),
         kit::from_npm("react-native@0.72.17"),
         kit::from_npm("effect@3.17.0"),
     ];

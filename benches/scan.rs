@@ -230,11 +230,10 @@ struct Tree {
 }
 
 fn trees() -> Vec<Tree> {
-    let python = vec![kit::from_pypi(&["Django==5.2.8", "SQLAlchemy==2.0.44", "sympy==1.14.0"])];
-    let npm = ["three@0.170.0", "effect@3.17.0", "rxjs@7.8.2", "ethers@6.15.0", "lodash@4.17.21", "core-js@3.46.0"];
+    let python = vec![kit::from_pypi(&["Django==5.2.8", "SQLAlchemy==2.0.44"])];
+    let npm = ["three@0.170.0", "effect@3.17.0", "rxjs@7.8.2", "lodash@4.17.21"];
+    let web: Vec<PathBuf> = npm.into_iter().map(kit::from_npm).collect();
     let native = kit::from_npm("react-native@0.72.17");
-    let mut web: Vec<PathBuf> = npm.into_iter().map(kit::from_npm).collect();
-    web.push(native.clone());
     let crates = kit::from_cargo(&[
         "tokio",
         "octocrab",
