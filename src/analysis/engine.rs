@@ -133,7 +133,8 @@ impl Engine {
                 Err(reason) => scan.not_read = Some(reason),
                 Ok(tree) => {
                     scan.syntax_errors = tree.root().get_inner_node().has_error();
-                    if !self.walk(dispatch, &tree, path, &lines, &mut hits) {
+                    let speaks = self.speaking(dispatch, path, text, None);
+                    if !self.walk(dispatch, &speaks, &tree, path, &lines, &mut hits) {
                         scan.not_read = Some("took too long".to_owned());
                     }
                 }
@@ -143,20 +144,49 @@ impl Engine {
         scan
     }
 
-    /// Whether every node was visited before the time was up.
-    fn walk(&self, dispatch: &Dispatch, tree: &Tree, path: &str, lines: &Lines<'_>, hits: &mut Vec<Hit>) -> bool {
-        let text = tree.get_text();
+    /// What one rule of a rule file finds in a file: the same as [`Self::scan`] says of it, for less work.
+    pub fn findings_of(&self, rule: &RuleId, path: &str, text: &str) -> Vec<Finding> {
+        let index = self.rules.iter().position(|known| known.id == *rule);
+        let dispatch = Language::of_path(path).and_then(|language| Some((language, self.languages.get(&language)?)));
+        let (Some(index), Some((language, dispatch))) = (index, dispatch) else { return Vec::new() };
+        if skip::skip_reason(path, text.as_bytes()).is_some() {
+            return Vec::new();
+        }
+        let speaks = self.speaking(dispatch, path, text, Some(index));
+        if !speaks.contains(&true) {
+            return Vec::new();
+        }
+        let Ok(tree) = parse(language, text) else { return Vec::new() };
+        let (lines, mut hits) = (Lines::new(text), Vec::new());
+        self.walk(dispatch, &speaks, &tree, path, &lines, &mut hits);
+        finish(path, text, &lines, hits)
+    }
+
+    /// Which rules of a language have something to say about a file; `only` that one.
+    fn speaking(&self, dispatch: &Dispatch, path: &str, text: &str, only: Option<usize>) -> Vec<bool> {
         let in_tests = language::is_test(path);
-        let speaks: Vec<bool> = dispatch
-            .rules
-            .iter()
-            .map(|compiled| {
-                self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
-                    && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
-                    && !compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text))
-                    && compiled.only_in_files_with.as_ref().is_none_or(|r| r.is_match(text))
-            })
-            .collect();
+        let speaks = |compiled: &Compiled| {
+            only.is_none_or(|rule| rule == compiled.rule)
+                && self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
+                && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
+                && compiled.only_in_files_with.as_ref().is_none_or(|r| r.is_match(text))
+        };
+        dispatch.rules.iter().map(speaks).collect()
+    }
+
+    /// Whether every node was visited before the time was up.
+    fn walk(
+        &self,
+        dispatch: &Dispatch,
+        speaks: &[bool],
+        tree: &Tree,
+        path: &str,
+        lines: &Lines<'_>,
+        hits: &mut Vec<Hit>,
+    ) -> bool {
+        let text = tree.get_text();
+        // Asked only once something was found: most rules find nothing in most files.
+        let mut silenced: Vec<Option<bool>> = vec![None; dispatch.rules.len()];
         let flow = Flow::new(tree);
         let started = Instant::now();
         for (visited, node) in tree.root().dfs().enumerate() {
@@ -167,7 +197,11 @@ impl Engine {
             for index in indexes.iter().filter(|i| speaks.get(**i).copied().unwrap_or(false)) {
                 let Some(compiled) = dispatch.rules.get(*index) else { continue };
                 let Some(matched) = compiled.config.matcher.match_node(node.clone()) else { continue };
-                if packed(lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
+                let silenced = silenced.get_mut(*index).is_some_and(|known| {
+                    let asked = || compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text));
+                    *known.get_or_insert_with(asked)
+                });
+                if silenced || packed(lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
                     continue;
                 }
                 if let Some(rule) = self.rules.get(compiled.rule) {
@@ -277,6 +311,9 @@ fn packed(lines: &Lines<'_>, offset: usize) -> bool {
 
 /// Sorts, drops what is said twice or was allowed by a comment, and names the rest.
 pub(super) fn finish(path: &str, text: &str, lines: &Lines<'_>, mut hits: Vec<Hit>) -> Vec<Finding> {
+    if hits.is_empty() {
+        return Vec::new();
+    }
     hits.sort_by(|a, b| (a.start, b.end, &a.finding.rule).cmp(&(b.start, a.end, &b.finding.rule)));
     let allowed = Allowed::read(text, lines);
     let mut seen: HashMap<(RuleId, String), usize> = HashMap::new();

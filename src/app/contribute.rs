@@ -127,7 +127,7 @@ impl App {
         journal.say(&format!("{} fetched at {}", info.default_branch, tree.commit().short())).await?;
         let facts = self.contribute_facts(&repo, &info, target, &issue, tree.commit(), settings(&config)).await?;
         let scene = Contributing { tree: tree.clone(), facts: std::sync::Arc::new(facts) };
-        let cx = self.context(Scene::Contribute(scene), &leased.cancel);
+        let cx = self.context(Scene::Contribute(scene), &leased.cancel).await?;
         let outputs = pipeline::contribute::run(&cx, &journal).await?;
         if let Some(stopped) = &outputs.stopped {
             return Ok(declined(&cx.contributing().map_err(of_agent)?.facts.linked, stopped));
@@ -139,7 +139,7 @@ impl App {
             Err(faults) => return cannot_solve(&outputs, faults.into_iter().map(|fault| fault.message).collect()),
         };
         let bounds = settings(&config);
-        let gated = match gate::check(&self.engine, &tree, &changes, &bounds).await.map_err(of_agent)? {
+        let gated = match gate::check(&cx.engine, &tree, &changes, &bounds).await.map_err(of_agent)? {
             Ok(gated) => gated,
             Err(reasons) => return cannot_solve(&outputs, reasons),
         };

@@ -76,7 +76,7 @@ impl App {
             .await?;
         let tree = change.head_tree();
         let scene = review::scene(change, target.place.repo.to_string(), Vec::new(), review::settings(&config)).await?;
-        let cx = self.context(Scene::Review(scene), &leased.cancel);
+        let cx = self.context(Scene::Review(scene), &leased.cancel).await?;
         let done = pipeline::fix::run(&cx, &journal).await?;
         let changes = match done.changes.outcome {
             Ok(changes) if changes.commit_ready => changes,
@@ -86,7 +86,7 @@ impl App {
                 return Ok(Reply::NothingToFix { why: why.join("; ") });
             }
         };
-        let gated = match gate::check(&self.engine, &tree, &changes, &settings(&config)).await.map_err(of_agent)? {
+        let gated = match gate::check(&cx.engine, &tree, &changes, &settings(&config)).await.map_err(of_agent)? {
             Ok(gated) => gated,
             Err(reasons) => return Ok(Reply::NothingToFix { why: reasons.join("; ") }),
         };

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
@@ -203,14 +202,17 @@ pub async fn scan(paths: Vec<PathBuf>) -> Result<Checked, Error> {
 }
 
 fn scan_blocking(engine: &Engine, paths: &[PathBuf]) -> Result<Checked, Error> {
-    let files: Vec<Found> = workspace::walk(paths, &Limits::default())?.collect();
+    let files = Mutex::new(workspace::walk(paths, &Limits::default())?);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
+    // No more texts are held than there are threads: a tree may be larger than the memory.
+    let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
     let parts: Vec<Part> = std::thread::scope(|scope| {
         let work = || {
             let mut part = Part::default();
-            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                part.scan(engine, file);
+            while let Some(listed) = next() {
+                if let Some(file) = listed.read() {
+                    part.scan(engine, &file);
+                }
             }
             part
         };

@@ -27,7 +27,6 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::analysis::Engine;
 use crate::domain::{Identity, InstallationId, Millis, RunId};
 use crate::github::{AppInfo, Github};
 use crate::publish::Publisher;
@@ -65,7 +64,6 @@ pub struct App {
     bot: Arc<tokio::sync::OnceCell<Identity>>,
     publisher: Arc<Publisher>,
     mirrors: Arc<Mirrors>,
-    engine: Arc<Engine>,
     /// How long ended runs and settled deliveries are kept.
     retention: Duration,
     /// When a write last worked, for `ready`.

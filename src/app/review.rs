@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::handle::place;
 use super::{App, Error};
 use crate::agent::{Context, Pack, Reviewing, Scene};
+use crate::analysis::Engine;
 use crate::artifact::facts::ReviewSettings;
 use crate::artifact::{ReviewFacts, ReviewIntent, ReviewReport, Shelf};
 use crate::config::RepoConfig;
@@ -24,9 +25,12 @@ impl App {
         Journal::Kept { store: self.store.clone(), run, shelf: Shelf::new(folder) }
     }
 
-    /// All that the agents of a flow may touch.
-    pub(super) fn context(&self, scene: Scene, cancel: &CancellationToken) -> Context {
-        Context { engine: Arc::clone(&self.engine), cancel: cancel.clone(), clock: self.store.clock().clone(), scene }
+    /// All that the agents of a flow may touch. The first flow makes the rules ready: a server that only waits does without
+    /// their memory, and starts without their time.
+    pub(super) async fn context(&self, scene: Scene, cancel: &CancellationToken) -> Result<Context, Error> {
+        let engine = tokio::task::spawn_blocking(Engine::embedded).await;
+        let engine = engine.map_err(|e| Error::Path(format!("the rules could not be loaded: {e}")))??;
+        Ok(Context { engine, cancel: cancel.clone(), clock: self.store.clock().clone(), scene })
     }
 
     pub(super) async fn review(&self, target: &ReviewTarget, leased: &Leased) -> Result<(), Error> {
@@ -132,7 +136,7 @@ impl App {
         let settings = settings(&configured.config);
         let watched = watched.into_iter().map(|thread| thread.path).collect();
         let scene = scene(change, target.repo.to_string(), watched, settings).await?;
-        let cx = self.context(Scene::Review(scene.clone()), cancel);
+        let cx = self.context(Scene::Review(scene.clone()), cancel).await?;
         let report = pipeline::review::run(&cx, &journal).await?;
 
         if cancel.is_cancelled() {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{App, Error};
-use crate::analysis::Engine;
 use crate::config::ServerConfig;
 use crate::domain::Clock;
 use crate::github::{self, Github};
@@ -14,7 +13,7 @@ use crate::store::{self, Store};
 use crate::workspace::{Limits, Mirrors};
 
 impl App {
-    /// Opens the state, loads the rules, prepares the clients. Nothing is sent yet.
+    /// Opens the state, prepares the clients. Nothing is sent yet.
     ///
     /// # Errors
     /// When the state cannot be opened or is in use, or the key is not a private key.
@@ -22,7 +21,6 @@ impl App {
         let clock = Clock::system();
         let started_at = clock.now();
         let meter = Arc::new(Meter::default());
-        let engine = Engine::embedded()?;
         let github = Github::new(github::Options {
             api_base: config.api_url.clone(),
             web_base: config.web_url.clone(),
@@ -54,7 +52,6 @@ impl App {
             queue: Arc::new(queue),
             store,
             github,
-            engine,
         })
     }
 }

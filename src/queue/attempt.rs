@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::pool::Held;
 use super::{Failure, Leased, Options, millis};
 use crate::domain::Class;
-use crate::store::{self, Beat, Claimed, Fail, JobState, Lease, Store};
+use crate::store::{self, Beat, Claimed, Ear, Fail, JobState, Lease, Store};
 
 pub(super) struct Attempt {
     pub(super) store: Store,
@@ -22,6 +22,8 @@ pub(super) struct Attempt {
     pub(super) held: Held,
     pub(super) stop: CancellationToken,
     pub(super) claimed: Claimed,
+    /// Heard every ring since before the claim.
+    pub(super) ear: Ear,
 }
 
 /// How often to try to write an ending down before the lease is left to run out.
@@ -57,6 +59,7 @@ impl Attempt {
             options: self.options.clone(),
             cancel,
             asked: asked.clone(),
+            ear: self.ear.clone(),
         };
         // A task of its own: a handler that computes for long must not keep the heart from beating.
         let heart = AbortOnDropHandle::new(tokio::spawn(beating.run()));
@@ -176,17 +179,19 @@ struct Heart {
     cancel: CancellationToken,
     /// Somebody cancelled the job, as opposed to a lost lease or a shutdown.
     asked: Arc<AtomicBool>,
+    ear: Ear,
 }
 
 impl Heart {
-    async fn run(self) {
-        let mut ear = self.store.bell().cancels();
+    async fn run(mut self) {
         let period = self.options.heartbeat.max(Duration::from_millis(1));
         let mut ticks = interval_at(Instant::now() + period, period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first look is for a cancellation that came before the ear.
-        let mut beat = self.store.lease_state(&self.lease).await;
         loop {
+            let beat = tokio::select! {
+                _ = ticks.tick() => self.store.heartbeat(&self.lease, millis(self.options.lease)).await,
+                () = self.ear.heard() => self.store.lease_state(&self.lease).await,
+            };
             match beat {
                 Ok(Beat::Alive) => {}
                 Ok(Beat::CancelRequested) => {
@@ -199,10 +204,6 @@ impl Heart {
                 }
                 Err(error) => tracing::warn!(job.id = self.lease.job.0, error = %error, "a heartbeat failed"),
             }
-            beat = tokio::select! {
-                _ = ticks.tick() => self.store.heartbeat(&self.lease, millis(self.options.lease)).await,
-                () = ear.heard() => self.store.lease_state(&self.lease).await,
-            };
         }
     }
 }

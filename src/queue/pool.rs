@@ -70,11 +70,11 @@ where
         let mut ear = store.bell().jobs();
         while !shutdown.is_cancelled() {
             while self.tasks.try_join_next().is_some() {}
-            let room = self.tasks.len() < self.options.workers.max(1);
+            let room = self.room() > 0;
             if room {
-                match self.claim_one().await {
-                    Ok(true) => continue,
-                    Ok(false) => {}
+                match self.claim().await {
+                    Ok(0) => {}
+                    Ok(_) => continue,
                     Err(error) => tracing::warn!(error = %Failure::from(error).message, "cannot claim jobs"),
                 }
             }
@@ -91,30 +91,45 @@ where
     pub(super) async fn run_until_idle(mut self) -> Result<usize, store::Error> {
         let mut ran = 0;
         loop {
-            while self.tasks.len() < self.options.workers.max(1) && self.claim_one().await? {
-                ran += 1;
+            while self.room() > 0 {
+                match self.claim().await? {
+                    0 => break,
+                    claimed => ran += claimed,
+                }
             }
             if self.tasks.join_next().await.is_none() {
                 return Ok(ran);
             }
+            while self.tasks.try_join_next().is_some() {}
         }
     }
 
-    async fn claim_one(&mut self) -> Result<bool, store::Error> {
-        let Some(claimed) = self.store.claim(&self.node, millis(self.options.lease), &self.held.ids()).await? else {
-            return Ok(false);
-        };
-        self.held.add(&claimed.lease);
-        let attempt = Attempt {
-            store: self.store.clone(),
-            options: self.options.clone(),
-            held: self.held.clone(),
-            stop: self.stop.clone(),
-            claimed,
-        };
-        let handler = self.handler.clone();
-        self.tasks.spawn(async move { attempt.run(&*handler).await });
-        Ok(true)
+    /// How many more jobs may run.
+    fn room(&self) -> usize {
+        self.options.workers.max(1).saturating_sub(self.tasks.len())
+    }
+
+    /// Fills the room with what is due, in one commit; says how many jobs were claimed.
+    async fn claim(&mut self) -> Result<usize, store::Error> {
+        // Taken before the look that claiming is: no cancellation falls between the two.
+        let ears: Vec<_> = (0..self.room()).map(|_| self.store.bell().cancels()).collect();
+        let lease = millis(self.options.lease);
+        let claimed = self.store.claim_some(&self.node, lease, &self.held.ids(), ears.len()).await?;
+        let count = claimed.len();
+        for (claimed, ear) in claimed.into_iter().zip(ears) {
+            self.held.add(&claimed.lease);
+            let attempt = Attempt {
+                store: self.store.clone(),
+                options: self.options.clone(),
+                held: self.held.clone(),
+                stop: self.stop.clone(),
+                claimed,
+                ear,
+            };
+            let handler = self.handler.clone();
+            self.tasks.spawn(async move { attempt.run(&*handler).await });
+        }
+        Ok(count)
     }
 
     /// Lets jobs finish, then asks them to stop, then drops them; what was not settled is given back.

@@ -10,8 +10,8 @@ pub struct Bell {
     progress: watch::Sender<u64>,
 }
 
-/// Remembers every ring since it was taken or last heard.
-#[derive(Debug)]
+/// Remembers every ring since it was taken or last heard; so does its clone.
+#[derive(Debug, Clone)]
 pub struct Ear(watch::Receiver<u64>);
 
 impl Bell {

@@ -15,7 +15,7 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn set_cursor(&self, name: &str, value: &str) -> Result<(), Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin_one().await?;
         sqlx::query(
             "INSERT INTO cursor (name, value, updated_at) VALUES (?1, ?2, ?3)
              ON CONFLICT (name) DO UPDATE SET value = ?2, updated_at = ?3",
@@ -23,8 +23,8 @@ impl Store {
         .bind(name)
         .bind(value)
         .bind(self.now())
-        .execute(&mut **conn)
+        .execute(&mut *tx)
         .await?;
-        Ok(())
+        tx.commit().await
     }
 }

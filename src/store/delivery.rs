@@ -8,7 +8,6 @@ use sqlx::{Row, SqliteConnection};
 use super::row::{self, stored_enum};
 use super::{Error, JobState, NewJob, Store, job};
 use crate::domain::{DeliveryId, Job, Millis};
-use crate::stdx::hash;
 
 /// A verified body and what came with it. The headers are unsigned: only the body is proved.
 #[derive(Debug, Clone)]
@@ -149,14 +148,15 @@ impl Store {
         state: DeliveryState,
         reason: Option<&str>,
     ) -> Result<(), Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin_one().await?;
         let done = sqlx::query("UPDATE delivery SET state = ?, reason = ?, settled_at = ? WHERE guid = ?")
             .bind(state.as_str())
             .bind(reason)
             .bind((state != DeliveryState::Received).then(|| self.now()))
             .bind(guid.as_str())
-            .execute(&mut **conn)
+            .execute(&mut *tx)
             .await?;
+        tx.commit().await?;
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "delivery", id: guid.to_string() });
         }
@@ -168,47 +168,32 @@ impl Store {
 pub(super) async fn insert(
     conn: &mut SqliteConnection,
     new: &NewDelivery,
+    body_hash: &str,
     ignored: Option<&str>,
     now: Millis,
 ) -> Result<Accepted, Error> {
-    let known: Option<String> = sqlx::query_scalar(
-        "UPDATE delivery SET redeliveries = redeliveries + 1, redelivered_at = ? WHERE guid = ? RETURNING state",
-    )
-    .bind(now)
-    .bind(new.guid.as_str())
-    .fetch_optional(&mut *conn)
-    .await?;
-    if let Some(state) = known {
-        return if ignored.is_none() { revive(conn, new, &state, now).await } else { Ok(Accepted::Known) };
-    }
-
-    let body_hash = hash::sha256(&new.body);
-    let original: Option<String> = sqlx::query_scalar(
-        "SELECT guid FROM delivery WHERE body_hash = ? AND event = ? ORDER BY received_at, rowid LIMIT 1",
-    )
-    .bind(&body_hash)
-    .bind(&new.event)
-    .fetch_optional(&mut *conn)
-    .await?;
     let state = if ignored.is_some() { DeliveryState::Ignored } else { DeliveryState::Received };
-    sqlx::query(
+    let inserted: Option<Option<String>> = sqlx::query_scalar(
         "INSERT INTO delivery (guid, event, body, body_hash, hook, target_kind, target, state, reason, replay_of, received_at, settled_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
+             (SELECT guid FROM delivery WHERE body_hash = ?4 AND event = ?2 AND guid <> ?1 ORDER BY received_at, rowid LIMIT 1),
+             ?10, ?11)
+         ON CONFLICT (guid) DO NOTHING RETURNING replay_of",
     )
     .bind(new.guid.as_str())
     .bind(&new.event)
     .bind(&new.body[..])
-    .bind(&body_hash)
+    .bind(body_hash)
     .bind(&new.target.hook)
     .bind(&new.target.kind)
     .bind(&new.target.id)
     .bind(state.as_str())
     .bind(ignored)
-    .bind(&original)
     .bind(new.received_at)
     .bind(ignored.map(|_| now))
-    .execute(&mut *conn)
+    .fetch_optional(&mut *conn)
     .await?;
+    let Some(original) = inserted else { return again(conn, new, ignored, now).await };
     if ignored.is_none() {
         insert_job(conn, &new.guid, now).await?;
     }
@@ -219,6 +204,23 @@ pub(super) async fn insert(
             Ok(Accepted::Replay { of })
         }
     }
+}
+
+/// A GUID that is there already.
+async fn again(
+    conn: &mut SqliteConnection,
+    new: &NewDelivery,
+    ignored: Option<&str>,
+    now: Millis,
+) -> Result<Accepted, Error> {
+    let state: String = sqlx::query_scalar(
+        "UPDATE delivery SET redeliveries = redeliveries + 1, redelivered_at = ? WHERE guid = ? RETURNING state",
+    )
+    .bind(now)
+    .bind(new.guid.as_str())
+    .fetch_one(&mut *conn)
+    .await?;
+    if ignored.is_none() { revive(conn, new, &state, now).await } else { Ok(Accepted::Known) }
 }
 
 /// A redelivery brings a dead job back; a job that lives, or that came to its end, is left alone.

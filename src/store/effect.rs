@@ -51,8 +51,7 @@ impl Store {
         kind: &str,
         intent: &Value,
     ) -> Result<EffectRow, Error> {
-        let mut conn = self.writer().await?;
-        let mut tx = conn.begin().await?;
+        let mut tx = self.begin().await?;
         insert(&mut tx, key, run.into(), kind, intent, self.now()).await?;
         let row = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_one(&mut *tx).await?;
         tx.commit().await?;
@@ -73,8 +72,7 @@ impl Store {
         amend: impl FnOnce(Option<&Value>) -> Value,
     ) -> Result<EffectRow, Error> {
         let (run, now) = (run.into(), self.now());
-        let mut conn = self.writer().await?;
-        let mut tx = conn.begin().await?;
+        let mut tx = self.begin().await?;
         let found = sqlx::query("SELECT * FROM effect WHERE key = ?").bind(key).fetch_optional(&mut *tx).await?;
         match found.as_ref().map(load).transpose()? {
             None => insert(&mut tx, key, run, kind, &amend(None), now).await?,
@@ -107,7 +105,7 @@ impl Store {
     /// # Errors
     /// No such effect, it is proved already, or the database failed: do not send then.
     pub async fn mark_sent(&self, key: &str, at: Millis) -> Result<(), Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin_one().await?;
         let done = sqlx::query(
             "UPDATE effect SET state = 'sent', sent_at = ?1, attempts = attempts + 1, reason = NULL, updated_at = ?2
              WHERE key = ?3 AND state <> 'proved'",
@@ -115,9 +113,9 @@ impl Store {
         .bind(at)
         .bind(self.now())
         .bind(key)
-        .execute(&mut **conn)
+        .execute(&mut *tx)
         .await?;
-        drop(conn);
+        tx.commit().await?;
         self.touched(done.rows_affected(), key).await
     }
 
@@ -126,16 +124,16 @@ impl Store {
     /// # Errors
     /// No such effect, or the database failed.
     pub async fn prove(&self, key: &str, proof: &Value) -> Result<String, Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin_one().await?;
         let kind: Option<String> = sqlx::query_scalar(
             "UPDATE effect SET state = 'proved', proof = ?, reason = NULL, updated_at = ? WHERE key = ? RETURNING kind",
         )
         .bind(serde_json::to_string(proof)?)
         .bind(self.now())
         .bind(key)
-        .fetch_optional(&mut **conn)
+        .fetch_optional(&mut *tx)
         .await?;
-        drop(conn);
+        tx.commit().await?;
         self.bell().ring_progress();
         kind.ok_or_else(|| Error::NotFound { what: "effect", id: key.to_owned() })
     }
@@ -145,7 +143,7 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn prove_sent(&self, prefix: &str, proof: &Value) -> Result<(), Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin_one().await?;
         sqlx::query(
             "UPDATE effect SET state = 'proved', proof = ?1, reason = NULL, updated_at = ?2
              WHERE key >= ?3 AND key < ?3 || char(1114111) AND state = 'sent'",
@@ -153,9 +151,9 @@ impl Store {
         .bind(serde_json::to_string(proof)?)
         .bind(self.now())
         .bind(prefix)
-        .execute(&mut **conn)
+        .execute(&mut *tx)
         .await?;
-        Ok(())
+        tx.commit().await
     }
 
     /// It was refused for good. A later `mark_sent` may try again.
@@ -163,16 +161,16 @@ impl Store {
     /// # Errors
     /// No such effect, it is proved already, or the database failed.
     pub async fn fail_effect(&self, key: &str, reason: &str) -> Result<(), Error> {
-        let mut conn = self.writer().await?;
+        let mut tx = self.begin_one().await?;
         let done = sqlx::query(
             "UPDATE effect SET state = 'failed', reason = ?, updated_at = ? WHERE key = ? AND state <> 'proved'",
         )
         .bind(reason)
         .bind(self.now())
         .bind(key)
-        .execute(&mut **conn)
+        .execute(&mut *tx)
         .await?;
-        drop(conn);
+        tx.commit().await?;
         self.touched(done.rows_affected(), key).await
     }
 

@@ -1,6 +1,7 @@
 //! What can go wrong with the memory, in words an operator can act on.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::domain::Class;
 
@@ -29,6 +30,8 @@ pub enum Error {
     Contended(#[source] sqlx::Error),
     #[error("database error")]
     Database(#[source] sqlx::Error),
+    #[error("the commit that it shared with others failed")]
+    Fell(#[source] Arc<Self>),
     #[error("the store was opened to look on, not to write")]
     ReadOnly,
     #[error("the store is closing")]
@@ -49,6 +52,7 @@ impl Error {
     /// The only question the queue ever asks of an error.
     pub fn class(&self) -> Class {
         match self {
+            Self::Fell(why) => why.class(),
             Self::Busy | Self::Full(_) | Self::Contended(_) | Self::Database(_) | Self::Closed => Class::Retry,
             Self::Locked { .. }
             | Self::NewerSchema { .. }
@@ -84,6 +88,7 @@ impl Error {
                 "check that the path exists on a local disk and that this user owns it and may write there"
             }
             Self::Migrate { .. } => "nothing was changed: the migration ran in a transaction; report this with the log",
+            Self::Fell(why) => return why.hint(),
             Self::Busy => "try again in a few seconds",
             Self::Full(_) => "free some space; nothing that was accepted is lost",
             Self::Contended(_) => "close the tool that has the database open for writing",

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqlx::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::{Desk, Writer};
+use super::desk::Writer;
 use super::{Accepted, Bell, Error, NewDelivery, delivery};
 use crate::domain::Clock;
+use crate::stdx::hash;
 
 /// At most so many rows in one commit, so that the first of them does not wait for ever.
 const BATCH: usize = 128;
@@ -24,6 +25,7 @@ pub(super) struct Inbox {
 #[derive(Debug)]
 struct Letter {
     new: NewDelivery,
+    body_hash: String,
     ignored: Option<String>,
     answer: oneshot::Sender<Result<Accepted, Error>>,
 }
@@ -51,7 +53,9 @@ impl Inbox {
 
     pub(super) async fn send(&self, new: NewDelivery, ignored: Option<String>) -> Result<Accepted, Error> {
         let (answer, answered) = oneshot::channel();
-        self.queue.try_send(Letter { new, ignored, answer }).map_err(|error| match error {
+        // Here, where each sender has a task of its own: the one that writes has the less to do.
+        let body_hash = hash::sha256(&new.body);
+        self.queue.try_send(Letter { new, body_hash, ignored, answer }).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => Error::Busy,
             mpsc::error::TrySendError::Closed(_) => Error::Closed,
         })?;
@@ -62,8 +66,6 @@ impl Inbox {
 impl Task {
     async fn run(self, mut letters: mpsc::Receiver<Letter>) {
         while let Some(first) = letters.recv().await {
-            // Waiting for the connection is time in which neighbours arrive.
-            let mut desk = self.writer.lock().await;
             let mut bytes = 0;
             let mut batch = vec![first];
             while batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -71,26 +73,32 @@ impl Task {
                 bytes += next.new.body.len();
                 batch.push(next);
             }
-            self.store(&mut desk, batch).await;
+            self.store(batch).await;
         }
     }
 
-    async fn store(&self, desk: &mut Desk, batch: Vec<Letter>) {
+    async fn store(&self, batch: Vec<Letter>) {
         let several = batch.len() > 1;
-        match self.commit(desk, &batch).await {
+        let results = match self.commit(&batch, false).await {
+            Err(error) if several => {
+                tracing::warn!(error = %error, rows = batch.len(), "storing deliveries together failed, trying each by itself");
+                self.commit(&batch, true).await
+            }
+            results => results,
+        };
+        match results {
             Ok(results) => {
                 for (letter, result) in batch.into_iter().zip(results) {
                     // Nobody waits any more when the sender hung up; the row stays all the same.
                     let _ = letter.answer.send(result);
                 }
             }
-            // The transaction as a whole fell, perhaps over one row: each gets a chance of its own.
-            Err(error) if several => {
-                tracing::warn!(error = %error, rows = batch.len(), "storing deliveries together failed, trying one by one");
+            // The transaction as a whole fell, perhaps over one row: each gets one of its own.
+            Err(_) if several => {
                 for letter in batch {
                     let single = std::slice::from_ref(&letter);
                     let result = self
-                        .commit(desk, single)
+                        .commit(single, false)
                         .await
                         .and_then(|mut results| results.pop().unwrap_or(Err(Error::Closed)));
                     let _ = letter.answer.send(result);
@@ -105,14 +113,20 @@ impl Task {
         self.bell.ring_jobs();
     }
 
-    /// Each row stands in a savepoint, so that a refused one leaves its neighbours alone.
-    async fn commit(&self, desk: &mut Desk, batch: &[Letter]) -> Result<Vec<Result<Accepted, Error>>, Error> {
+    /// All rows or none; or, `apart`, each in a savepoint, so that a refused one leaves its neighbours alone.
+    async fn commit(&self, batch: &[Letter], apart: bool) -> Result<Vec<Result<Accepted, Error>>, Error> {
         let now = self.clock.now();
-        let mut tx = desk.begin().await?;
+        let mut tx = self.writer.begin().await?;
         let mut results = Vec::with_capacity(batch.len());
         for letter in batch {
+            let insert = delivery::insert;
+            if !apart {
+                results
+                    .push(Ok(insert(&mut tx, &letter.new, &letter.body_hash, letter.ignored.as_deref(), now).await?));
+                continue;
+            }
             savepoint(&mut tx, "SAVEPOINT delivery").await?;
-            let result = delivery::insert(&mut tx, &letter.new, letter.ignored.as_deref(), now).await;
+            let result = insert(&mut tx, &letter.new, &letter.body_hash, letter.ignored.as_deref(), now).await;
             if let Err(error) = result {
                 // A full disk takes the whole transaction with it, savepoints and all: the row's error is the one to tell.
                 if savepoint(&mut tx, "ROLLBACK TO delivery").await.is_err() {
@@ -156,10 +170,10 @@ mod tests {
     }
 
     async fn pages(store: &Store, more: i64) {
-        let mut conn = store.writer().await.unwrap();
-        let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut **conn).await.unwrap();
+        let mut tx = store.begin().await.unwrap();
+        let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *tx).await.unwrap();
         let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", now + more));
-        sqlx::query(sql).execute(&mut **conn).await.unwrap();
+        sqlx::query(sql).execute(&mut *tx).await.unwrap();
     }
 
     #[tokio::test]

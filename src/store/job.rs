@@ -109,8 +109,7 @@ impl Store {
     pub async fn enqueue(&self, job: &Job, new: NewJob) -> Result<Enqueued, Error> {
         let now = self.now();
         let enqueued = {
-            let mut conn = self.writer().await?;
-            let mut tx = conn.begin().await?;
+            let mut tx = self.begin_one().await?;
             let enqueued = insert(&mut tx, job, &new, now).await?;
             tx.commit().await?;
             enqueued
@@ -194,7 +193,7 @@ impl Store {
     ) -> Result<u64, Error> {
         let now = self.now();
         let touched = {
-            let mut conn = self.writer().await?;
+            let mut tx = self.begin().await?;
             let never_began = format!("started_at IS NULL AND NOT ({owes})");
             let sql = format!(
                 "UPDATE job SET
@@ -206,14 +205,15 @@ impl Store {
                  WHERE state IN ('available', 'scheduled', 'running', 'retryable')
                    AND cancel_requested_at IS NULL AND {which}"
             );
-            sqlx::query(sqlx::AssertSqlSafe(sql))
+            let done = sqlx::query(sqlx::AssertSqlSafe(sql))
                 .bind(now)
                 .bind(reason)
                 .bind(third)
                 .bind(fourth)
-                .execute(&mut **conn)
-                .await?
-                .rows_affected()
+                .execute(&mut *tx)
+                .await?;
+            tx.commit().await?;
+            done.rows_affected()
         };
         if touched > 0 {
             self.bell().ring_cancels();
@@ -267,8 +267,7 @@ impl Store {
     pub async fn redrive(&self, id: JobId) -> Result<(), Error> {
         let now = self.now();
         {
-            let mut conn = self.writer().await?;
-            let mut tx = conn.begin().await?;
+            let mut tx = self.begin().await?;
             let found: Option<(String, String)> = sqlx::query_as("SELECT state, unique_key FROM job WHERE id = ?")
                 .bind(id.0)
                 .fetch_optional(&mut *tx)

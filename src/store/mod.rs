@@ -28,8 +28,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::MutexGuard;
-
 use crate::domain::{Clock, Millis};
 use crate::meter::Meter;
 
@@ -144,6 +142,14 @@ impl Store {
         self.set_cursor("ping", &self.now().to_string()).await
     }
 
+    /// How many commits this process has made: with many writers at once, far fewer than writes.
+    ///
+    /// # Errors
+    /// The store only looks on.
+    pub fn commits(&self) -> Result<u64, Error> {
+        Ok(self.writing()?.writer.commits())
+    }
+
     fn now(&self) -> Millis {
         self.0.clock.now()
     }
@@ -152,8 +158,14 @@ impl Store {
         self.0.writing.as_ref().ok_or(Error::ReadOnly)
     }
 
-    async fn writer(&self) -> Result<MutexGuard<'_, desk::Desk>, Error> {
-        Ok(self.writing()?.writer.lock().await)
+    /// A write of several statements.
+    async fn begin(&self) -> Result<desk::Tx, Error> {
+        self.writing()?.writer.begin().await
+    }
+
+    /// A write of one statement.
+    async fn begin_one(&self) -> Result<desk::Tx, Error> {
+        self.writing()?.writer.begin_one().await
     }
 
     async fn reader(&self) -> Result<readers::Reader<'_>, Error> {

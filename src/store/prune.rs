@@ -20,8 +20,7 @@ impl Store {
     /// # Errors
     /// The database failed; nothing went then.
     pub async fn prune(&self, before: Millis) -> Result<Pruned, Error> {
-        let mut conn = self.writer().await?;
-        let mut tx = conn.begin().await?;
+        let mut tx = self.begin().await?;
         let jobs = sqlx::query("DELETE FROM job WHERE finished_at < ? AND state IN ('completed', 'cancelled')")
             .bind(before)
             .execute(&mut *tx)

@@ -64,8 +64,7 @@ impl Store {
         let id = RunId(uuid::Uuid::now_v7());
         let now = self.now();
         {
-            let mut conn = self.writer().await?;
-            let mut tx = conn.begin().await?;
+            let mut tx = self.begin().await?;
             if let Some(job) = new.job {
                 end_running(&mut tx, Some(job), "the attempt ended in the middle of it; another one began", now)
                     .await?;
@@ -105,8 +104,7 @@ impl Store {
         let outcome = outcome.map(serde_json::to_string).transpose()?;
         let finished_at = (state != RunState::Running).then(|| self.now());
         let done = {
-            let mut conn = self.writer().await?;
-            let mut tx = conn.begin().await?;
+            let mut tx = self.begin().await?;
             let done = sqlx::query("UPDATE run SET state = ?, outcome = ?, detail = ?, finished_at = ? WHERE id = ?")
                 .bind(state.as_str())
                 .bind(outcome)
@@ -135,11 +133,9 @@ impl Store {
     /// The database failed.
     pub(super) async fn end_interrupted_runs(&self) -> Result<(), Error> {
         let now = self.now();
-        let mut conn = self.writer().await?;
-        let mut tx = conn.begin().await?;
+        let mut tx = self.begin().await?;
         end_running(&mut tx, None, "the server stopped in the middle of it; its job goes on", now).await?;
-        tx.commit().await?;
-        Ok(())
+        tx.commit().await
     }
 
     /// # Errors
@@ -203,8 +199,8 @@ impl Store {
     /// No such run, or the database failed.
     pub async fn add_progress(&self, run: RunId, text: &str) -> Result<i64, Error> {
         let seq = {
-            let mut conn = self.writer().await?;
-            sqlx::query_scalar(
+            let mut tx = self.begin_one().await?;
+            let seq = sqlx::query_scalar(
                 "INSERT INTO progress (run, seq, at, text)
                  SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM progress WHERE run = ?1), ?2, ?3 FROM run WHERE id = ?1
                  RETURNING seq",
@@ -212,8 +208,10 @@ impl Store {
             .bind(run.to_string())
             .bind(self.now())
             .bind(text)
-            .fetch_optional(&mut **conn)
-            .await?
+            .fetch_optional(&mut *tx)
+            .await?;
+            tx.commit().await?;
+            seq
         };
         self.bell().ring_progress();
         seq.ok_or_else(|| Error::NotFound { what: "run", id: run.to_string() })

@@ -45,8 +45,8 @@ impl Store {
     /// No such run, or the database failed.
     pub async fn start_step(&self, run: RunId, name: &str, key: &str) -> Result<StepId, Error> {
         let id: Option<i64> = {
-            let mut conn = self.writer().await?;
-            sqlx::query_scalar(
+            let mut tx = self.begin_one().await?;
+            let id = sqlx::query_scalar(
                 "INSERT INTO step (run, name, key, state, started_at)
                  SELECT id, ?, ?, 'running', ? FROM run WHERE id = ? RETURNING id",
             )
@@ -54,8 +54,10 @@ impl Store {
             .bind(key)
             .bind(self.now())
             .bind(run.to_string())
-            .fetch_optional(&mut **conn)
-            .await?
+            .fetch_optional(&mut *tx)
+            .await?;
+            tx.commit().await?;
+            id
         };
         self.bell().ring_progress();
         id.map(StepId).ok_or_else(|| Error::NotFound { what: "run", id: run.to_string() })
@@ -76,15 +78,17 @@ impl Store {
         }
         let finished_at = (state != StepState::Running).then(|| self.now());
         let done = {
-            let mut conn = self.writer().await?;
-            sqlx::query("UPDATE step SET state = ?, artifact = ?, detail = ?, finished_at = ? WHERE id = ?")
+            let mut tx = self.begin_one().await?;
+            let done = sqlx::query("UPDATE step SET state = ?, artifact = ?, detail = ?, finished_at = ? WHERE id = ?")
                 .bind(state.as_str())
                 .bind(artifact)
                 .bind(detail)
                 .bind(finished_at)
                 .bind(id.0)
-                .execute(&mut **conn)
-                .await?
+                .execute(&mut *tx)
+                .await?;
+            tx.commit().await?;
+            done
         };
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "step", id: id.0.to_string() });

@@ -1,6 +1,7 @@
 //! The files of a scan: what `.gitignore` leaves, with or without git.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ignore::WalkBuilder;
 
@@ -19,25 +20,44 @@ pub struct Found {
     pub content: Side,
 }
 
-/// Lists and reads files below the paths, in order of name. Links are not followed, `.git` is not entered.
+/// A file that was listed and not yet read: who lists need not wait for who reads.
+pub struct Listed {
+    item: Result<ignore::DirEntry, ignore::Error>,
+    root: Arc<Root>,
+}
+
+struct Root {
+    base: PathBuf,
+    folder: Folder,
+    most: u64,
+}
+
+/// Lists files below the paths, in order of name. Links are not followed, `.git` is not entered.
 ///
 /// A path that does not exist is an error at once; what goes wrong later is a file that was not read.
-pub fn walk(paths: &[PathBuf], limits: &Limits) -> Result<impl Iterator<Item = Found> + use<>, Error> {
+pub fn walk(paths: &[PathBuf], limits: &Limits) -> Result<impl Iterator<Item = Listed> + Send + use<>, Error> {
     let mut roots = Vec::new();
     for path in paths {
         let meta = std::fs::metadata(path).map_err(|_| Error::NoSuchPath { path: path.clone() })?;
-        let folder = match path.parent() {
+        let base = match path.parent() {
             _ if meta.is_dir() => path.as_path(),
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        roots.push((path.clone(), folder.to_owned(), Folder::open(folder).at(folder)?));
+        let folder = Folder::open(base).at(base)?;
+        roots.push((path.clone(), Arc::new(Root { base: base.to_owned(), folder, most: limits.file_bytes })));
     }
-    let limits = limits.clone();
-    Ok(roots.into_iter().flat_map(move |(root, base, folder)| {
-        let most = limits.file_bytes;
-        list(&root).filter_map(move |item| one(item, &base, &folder, most))
-    }))
+    let files =
+        |(path, root): (PathBuf, Arc<Root>)| list(&path).map(move |item| Listed { item, root: Arc::clone(&root) });
+    Ok(roots.into_iter().flat_map(files))
+}
+
+impl Listed {
+    /// The file; nothing for a folder, or when it is gone.
+    pub fn read(self) -> Option<Found> {
+        let Root { base, folder, most } = &*self.root;
+        one(self.item, base, folder, *most)
+    }
 }
 
 fn list(root: &Path) -> ignore::Walk {

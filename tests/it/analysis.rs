@@ -335,3 +335,18 @@ fn code_that_is_cut_off_anywhere_is_read_without_a_panic_and_its_fixes_still_hol
         }
     }
 }
+
+#[test]
+fn one_rule_alone_finds_what_the_scan_says_of_it() {
+    let engine = Engine::embedded().unwrap();
+    for rule in engine.rule_files() {
+        for snippet in rule.flag.iter().chain(&rule.pass) {
+            for language in &snippet.languages {
+                let path = snippet.path.as_deref().unwrap_or(language.sample_path());
+                let mut all = engine.scan(path, &snippet.code).findings;
+                all.retain(|finding| finding.rule == rule.id);
+                assert_eq!(engine.findings_of(&rule.id, path, &snippet.code), all, "{} in {}", rule.id, snippet.code);
+            }
+        }
+    }
+}

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use octoswarm::domain::{ChangeKind, Credential, FileDiff, Identity, PullNumber, RepositoryId, Secret, Sha};
-use octoswarm::workspace::{Change, Diff, Edit, EntryKind, Error, Limits, Mirrors, Remote, Side, Tree, local, walk};
+use octoswarm::workspace::{
+    Change, Diff, Edit, EntryKind, Error, Limits, Listed, Mirrors, Remote, Side, Tree, local, walk,
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 

@@ -12,7 +12,7 @@ use super::told::{described, said};
 use super::work::{File, Step};
 use super::{Defect, Scope};
 use crate::analysis::{Engine, Language, Rule, fix};
-use crate::domain::{Finding, RuleId};
+use crate::domain::RuleId;
 use crate::stdx::text::count;
 
 /// A rule that stands out.
@@ -81,8 +81,7 @@ pub(super) fn is_tied_to_code(engine: &Engine, found: &Match, defect: &Defect, f
     };
     let named = |file: &File| {
         let lines: Vec<&str> = file.text.lines().collect();
-        let findings = engine.scan(&file.path, &file.text).findings;
-        findings.iter().filter(|finding| finding.rule == found.rule).any(|finding| {
+        engine.findings_of(&found.rule, &file.path, &file.text).iter().any(|finding| {
             let (first, last) = (finding.span.start_line.max(1) as usize - 1, finding.span.end_line as usize);
             let there = lines.get(first..last.min(lines.len())).unwrap_or_default().join(" ");
             !long_names(&there).is_disjoint(&said) || signs(file, &there)
@@ -150,7 +149,7 @@ pub(super) fn that_replaces<'e>(engine: &'e Engine, from: &str, to: &str) -> Opt
 /// Whether the rule finds anything there.
 pub(super) fn speaks(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File]) -> bool {
     let code = files.iter().filter(|file| file.language.is_some() && scope.covers(&file.path));
-    code.into_iter().any(|file| engine.scan(&file.path, &file.text).findings.iter().any(|found| found.rule == *rule))
+    code.into_iter().any(|file| !engine.findings_of(rule, &file.path, &file.text).is_empty())
 }
 
 /// Whether somebody wants it repaired: asks for it, calls it a leftover, or has found the cause.
@@ -235,8 +234,7 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File
     let mut step = Step::default();
     let (mut found, mut fixed) = (0, 0);
     for file in files.iter().filter(|file| file.language.is_some() && !file.protected && scope.covers(&file.path)) {
-        let mut findings: Vec<Finding> =
-            engine.scan(&file.path, &file.text).findings.into_iter().filter(|f| f.rule == *rule).collect();
+        let mut findings = engine.findings_of(rule, &file.path, &file.text);
         if findings.is_empty() {
             continue;
         }

@@ -12,11 +12,16 @@ mod request;
 mod syntax;
 mod value;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_language::SupportLang;
 use regex::Regex;
 
+use self::reach::Assignments;
 use self::syntax::{
     CONSTANT_NAME, HARMLESS_CALL, NUMERIC_TYPE, RESHAPING, callee, checked_against_a_list, is_function, is_request,
     only_numbers, parameter,
@@ -32,6 +37,8 @@ const MAX_STEPS: usize = 20_000;
 
 pub(super) struct Flow<'t> {
     tree: &'t Tree,
+    /// By the scope's node.
+    assignments: RefCell<HashMap<usize, Rc<Assignments<'t>>>>,
 }
 
 struct Question<'q> {
@@ -46,7 +53,7 @@ struct Question<'q> {
 
 impl<'t> Flow<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        Self { tree }
+        Self { tree, assignments: RefCell::default() }
     }
 
     /// Whether the values behind a match's metavariables are harmless for this rule.

@@ -1,8 +1,10 @@
 //! Which assignments of a name can be what a place sees: not the ones that are overwritten before, that come later, or
 //! that stand in a branch which a constant condition never takes.
 
+use std::rc::Rc;
+
 use super::fold::Known;
-use super::syntax::{assignment, is_function, parameter};
+use super::syntax::{assignment, is_function, may_assign, parameter};
 use super::{Flow, MAX_STEPS, Question};
 use crate::analysis::engine::TreeNode;
 
@@ -23,6 +25,13 @@ pub(super) struct Definitions<'t> {
     pub(super) sure: bool,
 }
 
+/// All that is assigned to any name below a scope, in the order of the text.
+pub(super) struct Assignments<'t> {
+    list: Vec<TreeNode<'t>>,
+    /// How many nodes were looked at to find them.
+    nodes: usize,
+}
+
 /// The ways through an `if` or a `match`.
 struct Ways<'t> {
     /// Each body, and whether it can be taken.
@@ -41,13 +50,14 @@ impl<'t> Flow<'t> {
         top: bool,
         question: &mut Question<'_>,
     ) -> Definitions<'t> {
-        let nodes: Vec<_> = scope.dfs().collect();
-        question.steps += nodes.len() / 16;
-        let mut list: Vec<Definition<'t>> = nodes
-            .into_iter()
+        let below = self.assignments(scope);
+        question.steps += below.nodes / 16;
+        let mut list: Vec<Definition<'t>> = below
+            .list
+            .iter()
             .filter_map(|whole| {
-                let (value, adds) = assignment(&whole, name)?;
-                Some(Definition { whole, value, adds })
+                let (value, adds) = assignment(whole, name)?;
+                Some(Definition { whole: whole.clone(), value, adds })
             })
             .filter(|d| !top || !d.whole.ancestors().any(|a| is_function(&a.kind())))
             .collect();
@@ -73,6 +83,23 @@ impl<'t> Flow<'t> {
             });
         }
         Definitions { list, sure }
+    }
+
+    /// A scope is walked once, however many names are asked for.
+    fn assignments(&self, scope: &TreeNode<'t>) -> Rc<Assignments<'t>> {
+        if let Some(known) = self.assignments.borrow().get(&scope.node_id()) {
+            return Rc::clone(known);
+        }
+        let (mut nodes, mut list) = (0, Vec::new());
+        for node in scope.dfs() {
+            nodes += 1;
+            if may_assign(&node) {
+                list.push(node);
+            }
+        }
+        let found = Rc::new(Assignments { nodes, list });
+        self.assignments.borrow_mut().insert(scope.node_id(), Rc::clone(&found));
+        found
     }
 
     /// The value of the one assignment that reaches a place.

@@ -156,6 +156,42 @@ pub(super) fn parameter<'t>(function: &TreeNode<'t>, name: &str) -> Option<TreeN
     single.or(found)
 }
 
+/// Whether [`assignment`] can say something about a node, for any name.
+pub(super) fn may_assign(node: &TreeNode<'_>) -> bool {
+    match node.kind().as_ref() {
+        "assignment"
+        | "assignment_expression"
+        | "assignment_statement"
+        | "for_in_statement"
+        | "short_var_declaration"
+        | "for_statement"
+        | "for_in_clause"
+        | "range_clause"
+        | "augmented_assignment"
+        | "augmented_assignment_expression"
+        | "compound_assignment_expr"
+        | "variable_declarator"
+        | "var_spec"
+        | "const_spec"
+        | "enhanced_for_statement"
+        | "const_item"
+        | "static_item"
+        | "let_declaration"
+        | "for_expression"
+        | "named_expression" => true,
+        "method_invocation" | "call_expression" | "call" => {
+            let (_, receiver, method) = callee(node);
+            receiver.is_some() && grows(&method)
+        }
+        _ => false,
+    }
+}
+
+/// Methods that add to their receiver.
+fn grows(method: &str) -> bool {
+    matches!(method, "append" | "push" | "push_str" | "WriteString" | "insert" | "extend")
+}
+
 /// The value that a node assigns to a name, and whether it adds to what is there. `Some((None, _))`: assigned, by what is unknown.
 pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<TreeNode<'t>>, bool)> {
     let (left, right, adds) = match node.kind().as_ref() {
@@ -196,8 +232,7 @@ pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<
                 let Some(object) = receiver.field("object") else { break };
                 receiver = object;
             }
-            let grows = matches!(method.as_str(), "append" | "push" | "push_str" | "WriteString" | "insert" | "extend");
-            return (grows && receiver.text() == name).then(|| (node.field("arguments"), true));
+            return (grows(&method) && receiver.text() == name).then(|| (node.field("arguments"), true));
         }
         _ => return None,
     };

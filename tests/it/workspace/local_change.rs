@@ -245,6 +245,7 @@ fn a_scan_honours_ignore_files_and_follows_no_link() {
     let root = dir.path().to_str().unwrap().to_owned();
     let found: BTreeMap<String, Side> = walk(&[dir.path().to_owned()], &Limits::default())
         .unwrap()
+        .filter_map(Listed::read)
         .map(|found| (found.path.strip_prefix(&format!("{root}/")).unwrap().to_owned(), found.content))
         .collect();
     let expected = [
@@ -259,7 +260,8 @@ fn a_scan_honours_ignore_files_and_follows_no_link() {
     ];
     assert_eq!(found, expected.map(|(path, side)| (path.to_owned(), side)).into());
 
-    let one: Vec<_> = walk(&[dir.path().join("src/lib.rs")], &Limits::default()).unwrap().collect();
+    let one: Vec<_> =
+        walk(&[dir.path().join("src/lib.rs")], &Limits::default()).unwrap().filter_map(Listed::read).collect();
     assert_eq!(one.len(), 1);
     assert_eq!(one[0].content, text("yes\n"));
     let Err(error) = walk(&[dir.path().join("nowhere")], &Limits::default()) else { panic!("it exists") };
