@@ -147,11 +147,12 @@ pub(super) async fn state(exam: &mut Exam<'_>, resolution: &Resolution, clock: &
     let Some(state) = resolution.state.as_deref() else {
         return ALL.iter().for_each(|name| exam.skip(name, "no folder is configured"));
     };
+    // A relative path has no ancestors to speak of.
+    let state = &std::path::absolute(state).unwrap_or_else(|_| state.to_owned());
     // What is there already, up to where the server would make the rest.
     let Some(there) = state.ancestors().find(|path| path.symlink_metadata().is_ok()) else {
         return ALL.iter().for_each(|name| exam.skip(name, "the path leads nowhere"));
     };
-    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
     let probe = match std::fs::metadata(there) {
         Ok(meta) if meta.is_dir() => disk::probe(there),
         Ok(_) => Err(std::io::ErrorKind::NotADirectory.into()),
@@ -179,7 +180,7 @@ fn folder(exam: &mut Exam<'_>, state: &Path, there: &Path, probe: &std::io::Resu
             return exam.fail(NAME, format!("nothing can be written in {}: {error}", there.display()), todo);
         }
     };
-    if state != there && !(state.as_os_str().is_empty()) && state.symlink_metadata().is_err() {
+    if state != there {
         return exam.pass(NAME, format!("{shown} is not there yet; the server can make it"));
     }
     let Ok(meta) = std::fs::metadata(there) else { return exam.skip(NAME, "it went away") };
