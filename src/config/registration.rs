@@ -1,5 +1,6 @@
 //! The App as it was registered from the browser: `app.json` in the state folder.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ impl Registration {
         let shown = || path.display().to_string();
         let text = match std::fs::read(&path) {
             Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(source) => return Err(Error::Read { path: shown(), source }),
         };
         let wire: RegistrationWire =

@@ -131,7 +131,13 @@ pub async fn serve(
         )
         | None => {}
     }
-    let answer = act(shared, method, path, query, headers, body).await;
+    // A push that has begun comes to its end, whether or not its client stays to hear of it.
+    let task = tokio::spawn({
+        let (shared, headers) = (shared.clone(), headers.clone());
+        let (method, path, query) = (method.to_owned(), path.to_owned(), query.to_owned());
+        async move { act(&shared, &method, &path, &query, &headers, body).await }
+    });
+    let Ok(answer) = task.await else { return plain(500, "the box broke down over this") };
     match fault {
         Some(FaultKind::Withhold) => shared.hold().await,
         Some(FaultKind::WithholdHalf) => return shared.hold_midway(answer).await,

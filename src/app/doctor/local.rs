@@ -167,7 +167,11 @@ pub(super) async fn state(exam: &mut Exam<'_>, resolution: &Resolution, clock: &
         Ok(probe) => durable_write(exam, probe),
         Err(_) => exam.skip("durable write", "nothing can be written"),
     }
-    database(exam, state, clock).await;
+    if state.is_dir() || probe.is_ok() {
+        database(exam, state, clock).await;
+    } else {
+        ["database", "journal", "queue"].iter().for_each(|name| exam.skip(name, "the folder cannot be used"));
+    }
 }
 
 fn folder(exam: &mut Exam<'_>, state: &Path, there: &Path, probe: &std::io::Result<Probe>) {

@@ -95,11 +95,11 @@ async fn a_token_for_what_the_app_does_not_hold_is_refused() {
     client.mint(json!({"permissions": {"workflows": "write"}})).await.refused(422, "permissions requested");
     client.mint(json!({"permissions": {"metadata": "write"}})).await.refused(422, "permissions requested");
     client.mint(json!({"repositories": ["nothing"]})).await.refused(422, "does not exist or is not accessible");
-    client.people.withhold_permission("issues").await;
-    client.mint(json!({"permissions": {"issues": "write"}})).await.refused(422, "permissions requested");
+    client.people.withhold_permission("pull_requests").await;
+    client.mint(json!({"permissions": {"pull_requests": "write"}})).await.refused(422, "permissions requested");
     client.mint(json!({"permissions": {"checks": "write"}})).await.ok();
     client.people.accept_permissions("octo").await;
-    client.mint(json!({"permissions": {"issues": "write"}})).await.ok();
+    client.mint(json!({"permissions": {"pull_requests": "write"}})).await.ok();
 }
 
 #[tokio::test]

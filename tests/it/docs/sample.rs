@@ -65,7 +65,7 @@ impl Sample<'_> {
             // What a program printed, a comment's text, a diff: nothing that a reader would type.
             "text" | "diff" | "markdown" | "http" => Vec::new(),
             "python" => muted(&block.text),
-            "promql" => balanced(&block.text).err().into_iter().collect(),
+            "js" | "promql" => balanced(&block.text).err().into_iter().collect(),
             other => vec![format!("a sample in `{other}` is not classified: tests/it/docs/sample.rs has to know it")],
         }
     }
