@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{App, Error};
+use crate::artifact::Shelf;
 use crate::config::ServerConfig;
 use crate::domain::Clock;
 use crate::github::{self, Github};
@@ -32,6 +33,13 @@ impl App {
         let store =
             Store::open_with(&config.state, clock.clone(), store::Options { meter, ..store::Options::default() })
                 .await?;
+        for run in store.interrupted_runs().await? {
+            // Litter is no reason not to start.
+            if let Err(error) = Shelf::new(config.state.join("runs").join(run.to_string())).remove_unfinished() {
+                tracing::warn!("what run {run} left unfinished could not be removed: {error}");
+            }
+        }
+        store.end_interrupted_runs().await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         Ok(Self {

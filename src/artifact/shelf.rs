@@ -32,6 +32,14 @@ impl Shelf {
         file::write_atomic(&self.0.join(name), &text)
     }
 
+    /// Removes what a process that was killed while it wrote has left here.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn remove_unfinished(&self) -> io::Result<()> {
+        file::remove_unfinished(&self.0)
+    }
+
     /// The document of that name; `None` when there is none.
     ///
     /// # Errors

@@ -4,6 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+/// How the names of files begin that are being written.
+const UNFINISHED: &str = ".unfinished-";
+
 /// Writes `bytes` to `path` so that a reader sees the old content or the new one.
 ///
 /// # Errors
@@ -11,10 +14,29 @@ use std::path::Path;
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// Removes what a process that was killed in the middle of [`write_atomic`] left in this folder, if there is one. Nobody may be
+/// writing there.
+///
+/// # Errors
+/// The first I/O error.
+pub fn remove_unfinished(dir: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
     Ok(())
 }
 
@@ -32,6 +54,17 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn what_was_never_finished_can_be_cleared_away() {
+        let dir = tempfile::tempdir().unwrap();
+        write_atomic(&dir.path().join("kept.json"), b"{}").unwrap();
+        fs::write(dir.path().join(format!("{UNFINISHED}x1")), b"{").unwrap();
+        remove_unfinished(dir.path()).unwrap();
+        let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["kept.json"]);
+        remove_unfinished(&dir.path().join("nowhere")).unwrap();
+    }
 
     #[test]
     fn a_private_file_is_the_owners_alone() {

@@ -67,7 +67,6 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     })?;
     store.mend_times().await?;
     store.release_node_leases(store.node()).await?;
-    store.end_interrupted_runs().await?;
     Ok(store)
 }
 

@@ -127,14 +127,25 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the runs that a former life was in the middle of: nobody else would, and what never ends is never pruned.
+    /// The runs that a former life was in the middle of when it ended, however it ended; to be asked for before any is begun.
     ///
     /// # Errors
     /// The database failed.
-    pub(super) async fn end_interrupted_runs(&self) -> Result<(), Error> {
+    pub async fn interrupted_runs(&self) -> Result<Vec<RunId>, Error> {
+        let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM run WHERE state = 'running'")
+            .fetch_all(&mut *self.reader().await?)
+            .await?;
+        Ok(ids.iter().filter_map(|id| RunId::parse(id)).collect())
+    }
+
+    /// Ends those runs: nobody else would, and what never ends is never pruned.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn end_interrupted_runs(&self) -> Result<(), Error> {
         let now = self.now();
         let mut tx = self.begin().await?;
-        end_running(&mut tx, None, "the server stopped in the middle of it; its job goes on", now).await?;
+        end_running(&mut tx, None, "the server stopped in the middle of it", now).await?;
         tx.commit().await
     }
 

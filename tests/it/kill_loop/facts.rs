@@ -291,6 +291,7 @@ pub fn litter(state: &Path, runs: &BTreeSet<String>) -> Vec<String> {
                 let last = inside.last().copied().unwrap_or_default();
                 !last.ends_with(".lock")
                     && !last.contains("tmp")
+                    && !last.contains("unfinished")
                     && (!inside.contains(&"pack") || last.starts_with("pack-"))
             }
             _ => false,

@@ -151,13 +151,16 @@ impl Lane {
             entry.1 += 1
         }
         self.tell(if struck { "killed at the point" } else { "the point did not come; killed anyway" });
-        let interrupted = self.look_at_remains().await?;
+        let mut interrupted = self.look_at_remains().await?;
 
         if self.rng.random_bool(0.2) {
             let after = self.millis(0..400);
             self.tell(&format!("killed again {after:?} into the next start"));
             self.server.start_and_die(&self.server.state(), after).await;
             self.measured.kills += 1;
+            // What that short life brought to an end is interrupted no more.
+            let open = Remains::of(&self.server.state()).await.unwrap().open().await;
+            interrupted.retain(|job| open.contains(job));
         }
         self.post.release().await;
         self.start().await?;

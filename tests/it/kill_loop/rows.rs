@@ -45,6 +45,11 @@ impl Remains {
         sqlx::query_scalar("SELECT id FROM job WHERE state = 'running'").fetch_all(&mut self.conn).await.unwrap()
     }
 
+    /// Jobs that have not come to an end.
+    pub async fn open(&mut self) -> Vec<i64> {
+        sqlx::query_scalar("SELECT id FROM job WHERE finished_at IS NULL").fetch_all(&mut self.conn).await.unwrap()
+    }
+
     /// Whether there is a row for that delivery, and whether there is one for its job.
     pub async fn halves(&mut self, guid: &str) -> (bool, bool) {
         let row: i64 = sqlx::query_scalar("SELECT count(*) FROM delivery WHERE guid = ?")
