@@ -60,13 +60,26 @@ impl App {
         let Some(row) = self.store.delivery(guid).await? else {
             return Err(Error::Overtaken(format!("delivery {guid} is no longer stored")));
         };
-        let (state, reason) = match github::payload::parse(&row.event, &row.body) {
-            Parsed::Events(events) => self.events(guid, &events).await?,
+        if row.state == DeliveryState::Ignored && row.body.is_empty() {
+            // Dismissed by an attempt that died before its job could end.
+            return Ok(());
+        }
+        let (mut strangers, parsed) = (false, github::payload::parse(&row.event, &row.body));
+        let (state, reason) = match parsed {
+            Parsed::Events(events) => {
+                strangers = !events.is_empty() && events.iter().all(|event| self.unserved(event).is_some());
+                self.events(guid, &events).await?
+            }
             Parsed::Ignored(reason) => (DeliveryState::Ignored, reason),
             Parsed::Malformed(reason) => (DeliveryState::Quarantined, reason),
         };
         tracing::info!(delivery.id = %guid, event = row.event, "delivery {}: {reason}", state.as_str());
-        self.store.settle_delivery(guid, state, Some(&reason)).await?;
+        if strangers {
+            // Anybody may install a public App: what they send must not fill the disk.
+            self.store.dismiss_delivery(guid, &reason).await?;
+        } else {
+            self.store.settle_delivery(guid, state, Some(&reason)).await?;
+        }
         let event = HANDLED.iter().find(|event| **event == row.event).copied().unwrap_or("other");
         let lag = self.store.clock().now().saturating_sub(row.received_at);
         self.store.meter().settled(event, state.as_str(), lag);

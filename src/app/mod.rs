@@ -149,7 +149,7 @@ impl App {
 
     /// Whether installations of that account are any of our business.
     fn serves(&self, account: &str) -> bool {
-        self.accounts.is_empty() || self.accounts.iter().any(|served| served.eq_ignore_ascii_case(account))
+        crate::config::serves(&self.accounts, account)
     }
 
     async fn identity(&self) -> Result<&AppInfo, Error> {

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{App, Format};
 use crate::config::Metrics;
 use crate::domain::Secret;
+use crate::stdx::net;
 use crate::webhook;
 
 /// Proxies leave one of these on what they pass on. Whoever passes on the whole host must not publish this with it.
@@ -91,6 +92,12 @@ fn may_read(token: Option<&Secret>, peer: Option<IpAddr>, headers: &HeaderMap) -
              or set `metrics_token_file` and send the token\n",
         );
     }
+    if !headers.get_all(header::HOST).iter().all(|host| host.to_str().is_ok_and(is_near_name)) {
+        return refused(
+            "the metrics are given under this server's number, `localhost` or a name without dots: a page of somebody else's may have \
+             pointed any other name here. Set `metrics_token_file` and send the token\n",
+        );
+    }
     if !peer.is_some_and(is_near) {
         return refused(
             "the metrics are given to this machine and private networks. \
@@ -106,6 +113,15 @@ fn is_near(ip: IpAddr) -> bool {
         IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
+}
+
+/// A name that nobody on the Internet can point at this machine, with or without a port.
+fn is_near_name(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && net::number(host).is_none() => name,
+        _ => host,
+    };
+    net::number(name).is_some() || net::is_host(name) && !name.contains('.')
 }
 
 #[cfg(test)]
@@ -138,6 +154,18 @@ mod tests {
         for name in ["forwarded", "x-forwarded-for", "via", "x-real-ip", "x-forwarded-host"] {
             check(None, "127.0.0.1", &[(name, "anything")], 403);
             check(Some("t0ken"), "127.0.0.1", &[(name, "anything"), ("authorization", "Bearer t0ken")], 200);
+        }
+    }
+
+    #[test]
+    fn a_name_that_was_pointed_here_reads_nothing() {
+        for host in ["127.0.0.1:3000", "10.0.0.7", "[::1]:3000", "[::1]", "localhost:9", "octoswarm", "octoswarm:3000"]
+        {
+            check(None, "127.0.0.1", &[("host", host)], 200);
+        }
+        for host in ["evil.example", "evil.example:3000", "127.0.0.1.evil.example", "localhost.:9", "", "a@b"] {
+            check(None, "127.0.0.1", &[("host", host)], 403);
+            check(Some("t0ken"), "127.0.0.1", &[("host", host), ("authorization", "Bearer t0ken")], 200);
         }
     }
 

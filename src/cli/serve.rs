@@ -20,6 +20,7 @@ use crate::app::{self, App};
 use crate::config::{Overrides, ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
 use crate::domain::Clock;
+use crate::stdx::net;
 use crate::webhook;
 
 const LOG_FILTER: &str = "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn";
@@ -61,10 +62,13 @@ async fn set_up(config: SetUpConfig) -> Exit {
     report::note("no GitHub App is configured yet: it is made in the browser, in a few minutes");
     door.announce();
     if !config.listen.ip().is_loopback() && config.public_url.is_none() {
-        report::note(
-            "the link travels readable from another machine: open it there through `ssh -L 3000:127.0.0.1:3000`, or set \
-             OCTOSWARM_PUBLIC_URL to the https address of the proxy in front of this server",
-        );
+        let here = net::reachable(listener.local_addr()?);
+        report::note(&format!(
+            "the link travels readable from another machine: open it there through `ssh -L {}:{here}`, as \
+             http://localhost:{0}/setup?token=…, or set OCTOSWARM_PUBLIC_URL to the https address of the proxy in front of this \
+             server",
+            here.port()
+        ));
     }
     let pages = SetUpPages::new(setup.clone(), door);
     let mounted = Mounted::new(waiting().merge(pages.router()));
@@ -121,7 +125,7 @@ async fn doors(app: &App, config: &ServerConfig, shutdown: &CancellationToken) -
 fn waiting() -> Router {
     let not_yet = || async {
         let why = "no GitHub App is set up yet";
-        let body = Json(serde_json::json!({ "ready": false, "reason": why }));
+        let body = Json(serde_json::json!({ "ready": false, "waits_for_set_up": true, "reason": why }));
         (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], body)
     };
     Router::new()

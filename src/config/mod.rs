@@ -16,7 +16,8 @@ pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
 pub use server::{
-    LogFormat, Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, listen_address, log_filter, state_dir,
+    LogFormat, Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, log_filter,
+    serves, state_dir,
 };
 
 /// A configuration that cannot be used.

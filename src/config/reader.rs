@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::{Error, Overrides, Registration};
 use crate::domain::Secret;
-use crate::stdx::text;
+use crate::stdx::{net, text};
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,9 @@ impl<'a> Reader<'a> {
             Ok(entries) => entries,
             Err(error) => {
                 self.blind = true;
-                self.faults.push(invalid(&shown, error.to_string().trim_end().to_owned()));
+                // Never the error as a whole: it shows the line, and a secret may stand in it.
+                let at = error.span().map_or(shown.clone(), |at| format!("{shown}:{}", place(&text, at)));
+                self.faults.push(invalid(&at, error.message().trim_end().to_owned()));
                 return W::default();
             }
         };
@@ -412,13 +414,18 @@ fn non_empty(what: &str, value: &str) -> Result<Secret, Error> {
 }
 
 fn usable_url(what: &str, text: &str) -> Result<String, Error> {
-    let url = reqwest::Url::parse(text).map_err(|e| invalid(what, format!("`{text}`: {e}")))?;
+    // The text is not shown: a password may stand in it.
+    let url = reqwest::Url::parse(text).map_err(|e| invalid(what, format!("it is not an address: {e}")))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(invalid(what, "the address holds credentials; remove them".to_owned()));
     }
-    let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
-    if !(url.scheme() == "https" || url.scheme() == "http" && loopback) {
-        return Err(invalid(what, format!("`{text}` is not https; tokens would travel in the clear")));
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(invalid(what, "the address has a query or a fragment; remove it".to_owned()));
+    }
+    let host = url.host_str().unwrap_or_default();
+    if !(url.scheme() == "https" || url.scheme() == "http" && net::is_loopback(host)) {
+        let detail = format!("`{}://{host}` is not https; tokens would travel in the clear", url.scheme());
+        return Err(invalid(what, detail));
     }
     Ok(text.trim_end_matches('/').to_owned())
 }
@@ -433,6 +440,12 @@ fn explain<W: DeserializeOwned>(
     let known = known_keys::<W>();
     if known.contains(&key) {
         let message = error.message().trim_end();
+        // Serde quotes the value, and whoever mistakes a file's place for the secret's own has written that.
+        let secret = ["key", "secret", "token"].iter().any(|word| key.contains(word));
+        let message = match (message.find('"'), message.rfind('"')) {
+            (Some(from), Some(to)) if secret => format!("{}…{}", &message[..from], &message[to + 1..]),
+            _ => message.to_owned(),
+        };
         return (value_at, format!("`{key}`: {message}"));
     }
     (key_at, format!("there is no setting `{key}`{}", did_you_mean(key, known.iter().copied())))

@@ -48,6 +48,8 @@ pub struct SetUpConfig {
     pub public_url: Option<String>,
     /// The GitHub to begin with; github.com when nothing is said.
     pub web_url: Option<String>,
+    /// What the App's own must be, if it is said.
+    pub api_url: Option<String>,
     pub overrides: Overrides,
 }
 
@@ -192,6 +194,11 @@ impl ServerConfig {
         Self::resolve(overrides, &env)
     }
 
+    /// Whether installations of that account are any of our business.
+    pub fn serves(&self, account: &str) -> bool {
+        serves(&self.accounts, account)
+    }
+
     fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
         match Start::resolve(overrides, env)? {
             Start::Configured(config) => Ok(*config),
@@ -222,8 +229,16 @@ impl Resolution {
         let start = if nothing {
             let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
             let web_url = reader.suggestion("web_url", "OCTOSWARM_WEB_URL", file.web_url.as_deref());
+            let api_url = reader.suggestion("api_url", "OCTOSWARM_API_URL", file.api_url.as_deref());
+            // What is wrong now would keep the App from starting once it is made.
+            let poll = poll_of(&mut reader, overrides, &file, None);
+            accounts_of(&mut reader, &file.accounts, None);
+            Metrics::read(&mut reader, file.metrics_listen, file.metrics_token_file.as_deref());
+            tuning_of(&mut reader, &file, poll);
             let overrides = overrides.clone();
-            state.clone().map(|state| Start::SetUp(SetUpConfig { listen, state, log, public_url, web_url, overrides }))
+            state
+                .clone()
+                .map(|state| Start::SetUp(SetUpConfig { listen, state, log, public_url, web_url, api_url, overrides }))
         } else {
             server(&mut reader, overrides, &file, registration).and_then(|rest| {
                 let state = state.clone()?;
@@ -255,13 +270,7 @@ fn server(
         None => reader.missing("app_id", no_app()),
     };
     let private_key = reader.private_key(file.private_key_file.as_deref(), registered);
-    let poll = match reader.pick("poll", overrides.poll.then_some((true, "--poll")), "OCTOSWARM_POLL", None) {
-        Some(picked) => picked,
-        None if file.poll => (true, Source::File),
-        None if registered.is_some_and(|r| r.poll) => (true, Source::Registered),
-        None => (false, Source::Default),
-    };
-    let poll = reader.told("poll", poll);
+    let poll = poll_of(reader, overrides, file, registered);
     let webhook_secrets = reader.webhook_secrets(&file.webhook_secret_files, registered, poll);
     let api_url = reader.base_url(
         "api_url",
@@ -294,6 +303,16 @@ fn server(
         state: PathBuf::new(),
         log: LogFormat::default(),
     })
+}
+
+fn poll_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire, registered: Option<&Registration>) -> bool {
+    let poll = match reader.pick("poll", overrides.poll.then_some((true, "--poll")), "OCTOSWARM_POLL", None) {
+        Some(picked) => picked,
+        None if file.poll => (true, Source::File),
+        None if registered.is_some_and(|r| r.poll) => (true, Source::Registered),
+        None => (false, Source::Default),
+    };
+    reader.told("poll", poll)
 }
 
 fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
@@ -406,13 +425,24 @@ fn accounts_of(reader: &mut Reader, file: &[String], registered: Option<&Registr
             None => (Vec::new(), Source::Default),
         },
     };
-    let login = |text: &String| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    for odd in given.iter().filter(|account| !login(account)) {
+    for odd in given.iter().filter(|account| !is_login(account)) {
         reader.fault("accounts", invalid("accounts", format!("`{odd}` is not the login of an organisation or a user")));
     }
     let shown = if given.is_empty() { "all".to_owned() } else { given.join(", ") };
     reader.show("accounts", shown, source);
     given
+}
+
+/// Users, organisations, and the accounts of enterprises, which may have an underscore.
+pub fn is_login(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && !text.starts_with('-')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// Whether a list of logins lets an account be served; an empty one does for all.
+pub fn serves(accounts: &[String], account: &str) -> bool {
+    accounts.is_empty() || accounts.iter().any(|served| served.eq_ignore_ascii_case(account))
 }
 
 fn days(count: u64) -> Duration {
@@ -470,10 +500,15 @@ mod tests {
             ("http://127.0.0.1:9/api/v3", true),
             ("http://ghes.example/api/v3", false),
             ("http://127.0.0.1.evil.example", false),
-            ("https://user:pw@ghes.example", false),
+            ("http://127.0.0.2:9/api/v3", true),
+            ("https://user:s3cret@ghes.example", false),
+            ("https://user:s3cret@ghes example", false),
+            ("http://ghes.example/?token=s3cret", false),
         ] {
             let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_API_URL", url)]).collect();
-            assert_eq!(load(&vars).is_ok(), fits, "{url}");
+            let loaded = load(&vars);
+            assert_eq!(loaded.is_ok(), fits, "{url}");
+            assert!(!loaded.is_err_and(|error| error.to_string().contains("s3cret")), "a password is not repeated");
         }
     }
 
@@ -518,6 +553,25 @@ mod tests {
         let Ok(Start::Configured(config)) = start(&FULL, state.path()) else { panic!("another App is configured") };
         assert_eq!((config.app_id, config.api_url.as_str()), (7, "https://api.github.com"));
         assert!(matches!(start(&FULL[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");
+    }
+
+    #[test]
+    fn what_would_keep_the_app_from_starting_is_said_before_it_is_made() {
+        let state = tempfile::tempdir().unwrap();
+        for (name, value) in [
+            ("OCTOSWARM_WORKERS", "many"),
+            ("OCTOSWARM_POLL", "perhaps"),
+            ("OCTOSWARM_ACCOUNTS", "a b"),
+            ("OCTOSWARM_METRICS_LISTEN", "9100"),
+            ("OCTOSWARM_METRICS_TOKEN_FILE", "/nowhere/token"),
+            ("OCTOSWARM_API_URL", "http://ghes.example"),
+            ("OCTOSWARM_RETENTION_DAYS", "-1"),
+        ] {
+            assert!(start(&[(name, value)], state.path()).is_err(), "{name}");
+        }
+        let given = [("OCTOSWARM_API_URL", "https://ghes.example/api/v3"), ("OCTOSWARM_WORKERS", "2")];
+        let Ok(Start::SetUp(config)) = start(&given, state.path()) else { panic!("nothing is wrong") };
+        assert_eq!(config.api_url.as_deref(), Some("https://ghes.example/api/v3"));
     }
 
     #[test]

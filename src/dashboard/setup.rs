@@ -89,10 +89,13 @@ impl SetUpPages {
     }
 
     fn base(&self, headers: &HeaderMap) -> Result<String, Response> {
+        if self.0.setup.is_over() {
+            self.0.door.close();
+        }
         if self.0.door.is_closed() {
             return Err(gone());
         }
-        self.0.door.base(headers).ok_or_else(foreign_name)
+        self.0.door.base(headers).ok_or_else(|| foreign_name(self.0.door.has_public_address()))
     }
 
     /// A form of ours, sent from a page of ours.
@@ -125,7 +128,8 @@ fn enter(pages: &SetUpPages, headers: &HeaderMap, token: &str) -> Result<Session
     if pages.0.door.session(headers).is_some() {
         return Err(to_home());
     }
-    Err(match pages.0.door.enter(token, &base) {
+    let served = matches!(pages.0.setup.stage(), Stage::Started);
+    Err(match pages.0.door.enter(token, &base, served) {
         Entry::Welcome(cookie) => {
             let mut response = to_home();
             if let Ok(cookie) = HeaderValue::from_str(&cookie) {
@@ -138,6 +142,12 @@ fn enter(pages: &SetUpPages, headers: &HeaderMap, token: &str) -> Result<Session
             "This link was used already",
             "A set-up link lets one browser in, once.",
             "octoswarm has just printed a new one where it was started. With it this browser takes over.",
+        ),
+        Entry::Spent => message(
+            StatusCode::FORBIDDEN,
+            "This link was used already",
+            "The App is made and served, so octoswarm makes no new link.",
+            "Go on in the browser that made the App; all that is left can also be done on GitHub's own pages.",
         ),
         Entry::Wrong => stranger(),
     })
@@ -190,7 +200,7 @@ async fn begin(State(pages): Pages, headers: HeaderMap, sent: Sent) -> Response 
     if !matches!(pages.0.setup.stage(), Stage::Asking) {
         return to_home();
     }
-    let plan = match fields.wish().check() {
+    let plan = match pages.0.setup.plan(&fields.wish()) {
         Ok(plan) => plan,
         Err(wrong) => return page(StatusCode::UNPROCESSABLE_ENTITY, &fields.form(session.form, wrong), None),
     };
@@ -330,7 +340,7 @@ impl Fields {
 /// What went wrong on the way to an App. Nothing is left behind here, so beginning again is always a way on.
 fn failed(error: &Error) -> Response {
     let (status, next) = match error {
-        Error::State { .. } => (
+        Error::State { .. } | Error::Taken { .. } => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "Make room or mend the permissions of that folder, then start again.".to_owned(),
         ),
@@ -389,10 +399,19 @@ fn stranger() -> Response {
     )
 }
 
-fn foreign_name() -> Response {
+fn foreign_name(public: bool) -> Response {
+    const TITLE: &str = "octoswarm does not know itself by this name";
+    if public {
+        return message(
+            StatusCode::MISDIRECTED_REQUEST,
+            TITLE,
+            "Set-up answers to the public address alone that octoswarm was started with.",
+            "Use that address, and let the proxy in front of this server pass the Host header on as it came.",
+        );
+    }
     message(
         StatusCode::MISDIRECTED_REQUEST,
-        "octoswarm does not know itself by this name",
+        TITLE,
         "Set-up answers to numbers and to localhost, so that no other page can reach it by pointing a name here.",
         "Use the server's number, or start octoswarm with OCTOSWARM_PUBLIC_URL set to the address you use.",
     )

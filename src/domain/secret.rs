@@ -4,6 +4,8 @@ use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::stdx::token;
+
 /// Printed and logged as `[redacted]`; wiped from memory on drop.
 #[derive(Clone)]
 pub struct Secret(SecretString);
@@ -20,7 +22,7 @@ impl Secret {
 
     /// Compared in constant time; only the length can be learned from how long it takes.
     pub fn equals(&self, given: &str) -> bool {
-        aws_lc_rs::constant_time::verify_slices_are_equal(self.expose().as_bytes(), given.as_bytes()).is_ok()
+        token::same(self.expose(), given)
     }
 
     pub fn is_empty(&self) -> bool {

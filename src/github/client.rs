@@ -395,8 +395,7 @@ pub(super) fn split_base(base: &str) -> Result<(String, String), Error> {
     let refuse = |reason| Error::Base { value: base.to_owned(), reason };
     let uri: Uri = base.trim().parse().map_err(|_| refuse("it is not an address"))?;
     let origin = origin_of(&uri).ok_or_else(|| refuse("it needs a scheme and a host"))?;
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let loopback = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let loopback = crate::stdx::net::is_loopback(uri.host().unwrap_or_default());
     if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err(refuse("it must hold neither a user nor a query"));
     }

@@ -40,7 +40,7 @@ struct OwnerWire {
 ///
 /// # Errors
 /// `NotFound` when the code was used, is too old, or was never given out; else as [`Error`] says.
-pub async fn create_app(api_base: &str, code: &str, clock: &Clock) -> Result<NewApp, Error> {
+pub async fn create_app(api_base: &str, web_base: &str, code: &str, clock: &Clock) -> Result<NewApp, Error> {
     let nobody = || Secret::new(String::new());
     let options = Options { api_base: api_base.to_owned(), clock: clock.clone(), ..Options::new(0, nobody()) };
     let client = client::Client::new(&options)?;
@@ -48,12 +48,47 @@ pub async fn create_app(api_base: &str, code: &str, clock: &Clock) -> Result<New
     let wire: NewAppWire = client::decode(&call, &client.send(0, &nobody(), &call).await?.body)?;
     // The slug is the last part of the address where it is not said.
     let slug = wire.slug.or_else(|| wire.html_url.rsplit('/').next().map(str::to_owned)).unwrap_or_default();
+    let (slug, html_url) = usual(&slug, wire.html_url, web_base);
     Ok(NewApp {
         id: wire.id,
         slug,
-        html_url: wire.html_url,
+        html_url,
         owner: wire.owner.and_then(|owner| owner.login.or(owner.slug)),
         private_key: Secret::new(wire.pem),
         webhook_secret: wire.webhook_secret.map(Secret::new).filter(|secret| !secret.is_empty()),
     })
+}
+
+/// Both become parts of links and of lines on a terminal: the slug keeps what GitHub makes slugs of, and the page is on the
+/// GitHub that was asked.
+fn usual(slug: &str, html_url: String, web_base: &str) -> (String, String) {
+    let slug: String =
+        slug.chars().filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-').take(100).collect();
+    let there = html_url.strip_prefix(web_base).is_some_and(|path| {
+        path.starts_with('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.".contains(c))
+    });
+    let html_url = if there { html_url } else { format!("{web_base}/apps/{slug}") };
+    (slug, html_url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usual;
+
+    #[test]
+    fn an_app_has_its_page_on_the_github_that_made_it() {
+        let usual = |slug: &str, url: &str| usual(slug, url.to_owned(), "https://ghe.example");
+        let page = |slug: &str, url: &str| (slug.to_owned(), url.to_owned());
+        let kept = "https://ghe.example/github-apps/swarm-7";
+        assert_eq!(usual("swarm-7", kept), page("swarm-7", kept));
+        for odd in [
+            "https://evil.example/x",
+            "https://ghe.example.evil.example/",
+            "javascript:alert(1)",
+            "https://ghe.example/\"",
+        ] {
+            assert_eq!(usual("swarm-7", odd), page("swarm-7", "https://ghe.example/apps/swarm-7"), "{odd}");
+        }
+        assert_eq!(usual("swarm/../7\u{1b}[", "").0, "swarm7");
+    }
 }

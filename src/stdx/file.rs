@@ -7,18 +7,31 @@ use std::path::Path;
 /// How the names of files begin that are being written.
 const UNFINISHED: &str = ".unfinished-";
 
-/// Writes `bytes` to `path` so that a reader sees the old content or the new one.
+/// Writes `bytes` to `path` so that a reader sees the old content or the new one, also after a cut of power.
 ///
 /// # Errors
 /// The I/O error; the temporary file is gone then.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or_else(|| Path::new("."));
-    fs::create_dir_all(dir)?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    private_dir(dir)?;
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    // The name stands in the folder: without this a cut of power could take it back.
+    fs::File::open(dir)?.sync_all()
+}
+
+/// Makes a folder and those above it; what is made is the owner's alone, what is there stays as it is.
+///
+/// # Errors
+/// The I/O error.
+pub fn private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
 }
 
 /// Removes what a process that was killed in the middle of [`write_atomic`] left in this folder, if there is one. Nobody may be
@@ -73,5 +86,6 @@ mod tests {
         write_private(&path, b"key").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"key");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(dir.path().join("deep")).unwrap().permissions().mode() & 0o777, 0o700);
     }
 }

@@ -1,4 +1,4 @@
-//! What the standard library lacks: hashes as hex, atomic files, disks, text trimming, unguessable words.
+//! What the standard library lacks: hashes as hex, atomic files, disks, hosts, text trimming, unguessable words.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
@@ -6,5 +6,6 @@
 pub mod disk;
 pub mod file;
 pub mod hash;
+pub mod net;
 pub mod text;
 pub mod token;

@@ -1,8 +1,13 @@
 //! Words that nobody can guess, and their comparison.
 
+use rand::{RngCore, TryRngCore};
+
 /// 256 random bits from the system's generator, as 64 hexadecimal digits.
 pub fn fresh() -> String {
-    hex::encode(rand::random::<[u8; 32]>())
+    let mut bits = [0_u8; 32];
+    // A system without randomness is no place to go on.
+    rand::rngs::OsRng.unwrap_err().fill_bytes(&mut bits);
+    hex::encode(bits)
 }
 
 /// Takes the same time wherever the two differ; only their lengths show.

@@ -148,11 +148,33 @@ impl Store {
         state: DeliveryState,
         reason: Option<&str>,
     ) -> Result<(), Error> {
+        self.settle(guid, state, reason, false).await
+    }
+
+    /// Settles a delivery as ignored and lets its body go, which nobody will read. The hash stays, and with it the row's
+    /// part in telling a replay.
+    ///
+    /// # Errors
+    /// As `settle_delivery`.
+    pub async fn dismiss_delivery(&self, guid: &DeliveryId, reason: &str) -> Result<(), Error> {
+        self.settle(guid, DeliveryState::Ignored, Some(reason), true).await
+    }
+
+    async fn settle(
+        &self,
+        guid: &DeliveryId,
+        state: DeliveryState,
+        reason: Option<&str>,
+        dismiss: bool,
+    ) -> Result<(), Error> {
         let mut tx = self.begin_one().await?;
-        let done = sqlx::query("UPDATE delivery SET state = ?, reason = ?, settled_at = ? WHERE guid = ?")
+        let done = sqlx::query(
+            "UPDATE delivery SET state = ?, reason = ?, settled_at = ?, body = CASE WHEN ? THEN x'' ELSE body END WHERE guid = ?",
+        )
             .bind(state.as_str())
             .bind(reason)
             .bind((state != DeliveryState::Received).then(|| self.now()))
+            .bind(dismiss)
             .bind(guid.as_str())
             .execute(&mut *tx)
             .await?;
@@ -241,8 +263,13 @@ async fn revive(conn: &mut SqliteConnection, new: &NewDelivery, state: &str, now
         }
         Some(_) | None => return Ok(Accepted::Known),
     }
-    sqlx::query("UPDATE delivery SET event = ?, state = 'received', reason = NULL, settled_at = NULL WHERE guid = ?")
+    // A body that was let go is there again.
+    sqlx::query(
+        "UPDATE delivery SET event = ?, body = CASE WHEN length(body) = 0 THEN ? ELSE body END, state = 'received', reason = NULL,
+                settled_at = NULL WHERE guid = ?",
+    )
         .bind(&new.event)
+        .bind(&new.body[..])
         .bind(new.guid.as_str())
         .execute(&mut *conn)
         .await?;

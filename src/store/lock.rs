@@ -4,11 +4,25 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::Error;
+use super::open::LOCK;
+use super::{Error, Store};
+use crate::stdx::file;
 
 /// Held as long as it lives; the system frees it when the process dies, however it dies.
 #[derive(Debug)]
-pub(super) struct Lock(#[expect(dead_code, reason = "held, not read")] File);
+pub struct Lock(#[expect(dead_code, reason = "held, not read")] File);
+
+impl Store {
+    /// Keeps every other daemon away from a directory before there is a database to open: `open` wants the lock for itself,
+    /// so it has to be dropped before that.
+    ///
+    /// # Errors
+    /// Somebody holds it, or the directory cannot be written.
+    pub fn reserve(dir: &Path) -> Result<Lock, Error> {
+        file::private_dir(dir).map_err(|source| Error::Io { path: dir.to_owned(), source })?;
+        Lock::take(&dir.join(LOCK), &format!("process {} on {}", std::process::id(), dir.display()))
+    }
+}
 
 impl Lock {
     pub(super) fn take(path: &Path, holder: &str) -> Result<Self, Error> {

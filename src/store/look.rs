@@ -30,6 +30,18 @@ pub struct Look {
     pub queue: Option<Figures>,
 }
 
+/// What there is to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// No database yet.
+    Nothing,
+    /// A server was killed and left a log; both together are too large for a copy, and only a server may touch the log itself.
+    TooLarge {
+        bytes: u64,
+    },
+    Seen(Look),
+}
+
 /// The queue in numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
@@ -41,14 +53,14 @@ pub struct Figures {
 }
 
 impl Store {
-    /// Looks at `dir/octoswarm.db`, also while a server works on it; `None` when there is none yet.
+    /// Looks at `dir/octoswarm.db`, also while a server works on it.
     ///
     /// # Errors
     /// It is damaged, newer than this program, or cannot be read.
-    pub async fn look(dir: &Path, now: Millis) -> Result<Option<Look>, Error> {
+    pub async fn look(dir: &Path, now: Millis) -> Result<Sight, Error> {
         let path = dir.join(FILE);
         if !inspect_file(&path)? {
-            return Ok(None);
+            return Ok(Sight::Nothing);
         }
         let held_by = holder(&dir.join(LOCK))?;
         let log = log_of(&path);
@@ -63,19 +75,12 @@ impl Store {
         let unclean = held_by.is_none() && logged > 0;
         let unchecked = bytes + logged > CHECKED_UP_TO;
         if unclean && unchecked {
-            let detail = "a server was killed and left a log that is too large to look at in a copy";
-            return Err(Error::Io { path, source: io::Error::other(detail) });
+            return Ok(Sight::TooLarge { bytes: bytes + logged });
         }
-        let copied = if unclean { Some(tempfile::tempdir().map_err(io(&path))?) } else { None };
-        let read = match &copied {
-            Some(folder) => {
-                let copy = folder.path().join(FILE);
-                fs::copy(&path, &copy).map_err(io(&path))?;
-                fs::copy(&log, log_of(&copy)).map_err(io(&log))?;
-                copy
-            }
-            None => path.clone(),
-        };
+        // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or goes
+        // with it when nobody waits any more.
+        let copied = if unclean { Some(copy(path.clone(), log).await.map_err(io(&path))?) } else { None };
+        let read = copied.as_ref().map_or_else(|| path.clone(), |folder| folder.path().join(FILE));
         let options = SqliteConnectOptions::new()
             .filename(&read)
             .create_if_missing(false)
@@ -100,8 +105,19 @@ impl Store {
         let wal = keeps_log(&path).map_err(io(&path))?;
         let queue = if schema == known_schema { Some(figures(&mut conn, now).await?) } else { None };
         conn.close().await.map_err(|source| unusable(&path, source))?;
-        Ok(Some(Look { held_by, bytes: bytes + logged, schema, known_schema, wal, unchecked, unclean, queue }))
+        Ok(Sight::Seen(Look { held_by, bytes: bytes + logged, schema, known_schema, wal, unchecked, unclean, queue }))
     }
+}
+
+async fn copy(database: PathBuf, log: PathBuf) -> io::Result<tempfile::TempDir> {
+    let copying = tokio::task::spawn_blocking(move || {
+        let folder = tempfile::tempdir()?;
+        let copy = folder.path().join(FILE);
+        fs::copy(&database, &copy)?;
+        fs::copy(&log, log_of(&copy))?;
+        Ok(folder)
+    });
+    copying.await.map_err(io::Error::other)?
 }
 
 fn log_of(database: &Path) -> PathBuf {

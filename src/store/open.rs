@@ -33,7 +33,7 @@ const CHECKPOINT_PAGES: &str = "8000";
 pub(super) const CHECKED_UP_TO: u64 = 512 * 1024 * 1024;
 
 pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Result<Store, Error> {
-    create_private(dir)?;
+    file::private_dir(dir).map_err(|source| Error::Io { path: dir.to_owned(), source })?;
     let holder = format!("process {} on {}", std::process::id(), dir.display());
     let lock = Lock::take(&dir.join(LOCK), &holder)?;
     let node = node_id(dir)?;
@@ -96,15 +96,6 @@ fn connect_options(path: &Path, options: &Options) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(options.busy_timeout)
         .disable_statement_logging()
-}
-
-/// Bodies of private repositories lie here: a directory that we make is ours alone.
-fn create_private(dir: &Path) -> Result<(), Error> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir).map_err(|source| Error::Io { path: dir.to_owned(), source })
 }
 
 fn node_id(dir: &Path) -> Result<String, Error> {

@@ -24,7 +24,7 @@ use crate::domain::{DeliveryId, Secret};
 use crate::store::{Accepted, NewDelivery, Store, Target};
 
 use body::Buffers;
-pub use neighbour::{Neighbour, who_listens};
+pub use neighbour::{Neighbour, ask, who_listens};
 use refusal::Refusal;
 pub use serve::{Limits, serve_http};
 pub use signature::{Verified, verify};

@@ -1,11 +1,17 @@
 //! Who has the address that we would listen on.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use serde::Deserialize;
 use tokio::net::TcpListener;
+
+use crate::stdx::net;
+
+/// Longer than any answer of ours.
+const MOST: usize = 4 * 1024;
 
 #[derive(Debug)]
 pub enum Neighbour {
@@ -40,17 +46,26 @@ pub async fn who_listens(address: SocketAddr, patience: Duration) -> Neighbour {
 }
 
 async fn ready(address: SocketAddr, patience: Duration) -> Option<ReadyWire> {
-    let host = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
-    let base = format!("http://{}", SocketAddr::new(host, address.port()));
-    let none = reqwest::redirect::Policy::none();
-    let client = reqwest::Client::builder().no_proxy().redirect(none).timeout(patience).build().ok()?;
-    let healthy = client.get(format!("{base}/healthz")).send().await.ok()?;
-    if !healthy.status().is_success() {
+    let (healthy, _) = ask(address, "/healthz", patience).await.ok()?;
+    if !healthy.is_success() {
         return None;
     }
-    client.get(format!("{base}/readyz")).send().await.ok()?.json().await.ok()
+    let (_, body) = ask(address, "/readyz", patience).await.ok()?;
+    serde_json::from_str(&body).ok()
+}
+
+/// Asks whoever listens there: straight, wherever they would send us, and for a few lines only.
+///
+/// # Errors
+/// Nobody answers in time, or not in HTTP.
+pub async fn ask(address: SocketAddr, path: &str, patience: Duration) -> Result<(StatusCode, String), reqwest::Error> {
+    let none = reqwest::redirect::Policy::none();
+    let client = reqwest::Client::builder().no_proxy().redirect(none).timeout(patience).build()?;
+    let mut answer = client.get(format!("http://{}{path}", net::reachable(address))).send().await?;
+    let mut body = Vec::new();
+    while body.len() < MOST {
+        let Some(more) = answer.chunk().await? else { break };
+        body.extend_from_slice(&more[..more.len().min(MOST - body.len())]);
+    }
+    Ok((answer.status(), String::from_utf8_lossy(&body).into_owned()))
 }

@@ -17,6 +17,7 @@ use super::git::{self, blocking};
 use super::limits::Limits;
 use super::transport::{self, ADDRESS, Session};
 use crate::domain::{Credential, PullNumber, RepositoryId, Sha};
+use crate::stdx::file::private_dir;
 use crate::stdx::hash;
 
 /// Git's word for "all of it".
@@ -64,7 +65,7 @@ impl Slot {
 impl Mirrors {
     pub fn new(root: PathBuf, limits: Limits) -> Result<Self, Error> {
         git::tame()?;
-        fs::create_dir_all(&root).at(&root)?;
+        private_dir(&root).at(&root)?;
         for left in fs::read_dir(&root).at(&root)?.flatten() {
             if left.file_name().to_string_lossy().starts_with(GONE) {
                 // Left by a killed process, or being removed by a living one just now.
@@ -210,7 +211,7 @@ impl Place {
     /// An empty mirror, under a name that was never used: libgit2 keeps packs open by their path, damaged ones too.
     pub(super) fn fresh(&self) -> Result<PathBuf, Error> {
         self.wipe()?;
-        fs::create_dir_all(&self.folder).at(&self.folder)?;
+        private_dir(&self.folder).at(&self.folder)?;
         let mirror = self.folder.join(format!("{}.git", uuid::Uuid::now_v7().simple()));
         git::init_own(&mirror)?;
         Ok(mirror)

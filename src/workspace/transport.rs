@@ -5,7 +5,6 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -338,9 +337,7 @@ fn address(text: &str) -> Result<Url, Error> {
 }
 
 fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    crate::stdx::net::is_loopback(url.host_str().unwrap_or_default())
 }
 
 /// Scheme, host and port, each the same.

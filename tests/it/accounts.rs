@@ -35,6 +35,16 @@ async fn an_account_that_is_not_on_the_list_is_ignored_and_no_token_is_minted_fo
         world.github.calls().into_iter().skip(before).map(|call| format!("{} {}", call.method, call.path)).collect();
     assert_eq!(calls, ["GET /app/installations"], "only the App itself asked, and of itself");
     assert!(world.reviews(number).is_empty() && world.said(issue).is_empty());
+    let store = world.app.store();
+    let mut dismissed = 0;
+    for row in store.deliveries(50, None).await.unwrap() {
+        let row = store.delivery(&row.guid).await.unwrap().unwrap();
+        if row.reason.as_deref().is_some_and(|reason| reason.contains("is not among `accounts`")) {
+            assert!(row.body.is_empty() && !row.body_hash.is_empty(), "what strangers send is not kept: {row:?}");
+            dismissed += 1;
+        }
+    }
+    assert!(dismissed >= 3, "the pull request, the issue and the comment");
     world.end().await;
 }
 

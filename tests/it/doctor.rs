@@ -218,6 +218,13 @@ async fn the_doctor_changes_nothing_and_leaves_nothing_behind() {
     assert!(before.iter().any(|(name, bytes)| name.ends_with("-wal") && !bytes.is_empty()), "the kill left a log");
     patient.doctor().await.says("database", "pass", &["was killed"]).says("queue", "pass", &[]);
     assert_eq!(patient.files(), before, "after a kill");
+    let log = patient.state().join("octoswarm.db-wal");
+    let (log, length) =
+        (std::fs::OpenOptions::new().write(true).open(&log).unwrap(), std::fs::metadata(&log).unwrap().len());
+    // With a hole in it, it takes no room.
+    log.set_len(600 * 1024 * 1024).unwrap();
+    patient.doctor_with(&["--offline"]).await.says("database", "warn", &["too large", "start the server"]);
+    log.set_len(length).unwrap();
     patient.serve().await;
 }
 
@@ -281,7 +288,7 @@ async fn every_installation_is_looked_at() {
     patient.set("OCTOSWARM_ACCOUNTS", "acme");
     let said = patient.doctor().await;
     said.says("installation octo", "pass", &["not served"]).says("installations", "warn", &["acme"]);
-    said.says("transport", "skipped", &[]);
+    said.says("transport", "skipped", &[]).says("rate limit", "skipped", &[]);
     patient.set("OCTOSWARM_ACCOUNTS", "OCTO");
     patient.doctor().await.says("installation octo", "pass", &["1 repository"]);
     patient.github.people().suspend("octo").await;
@@ -421,6 +428,10 @@ async fn a_webhook_is_set_up_as_the_server_takes_it() {
     patient.doctor().await.says("webhook", "fail", &["no address"]);
     patient.github.set_webhook_url("https://octoswarm.example.com/webhook");
     patient.doctor().await.says("webhook", "warn", &["example"]);
+    patient.github.set_webhook_url("https://user:hunter2@octoswarm.test/webhook?key=hunter2");
+    let said = patient.doctor().await;
+    said.says("webhook", "pass", &["https://octoswarm.test/webhook"]);
+    assert!(!said.text.contains("hunter2"), "{}", said.text);
     patient.github.set_webhook_url("https://octoswarm.test/hooks");
     patient.doctor().await.says("webhook", "warn", &["/webhook"]);
 }
@@ -502,7 +513,30 @@ async fn every_fault_is_named_at_once() {
     assert!(lines(&serve.stderr)[0].contains("octoswarm.toml:1:1"), "the first is what serve says");
     patient.keep("octoswarm.toml", "workers = \n", 0o644);
     let broken = lines(&patient.output(&["config", "check"]).await.stderr).join("\n");
-    assert!(broken.contains("octoswarm.toml is not valid") && !broken.contains("App's id is missing"), "{broken}");
+    assert!(broken.contains("octoswarm.toml:1:11 is not valid") && !broken.contains("App's id is missing"), "{broken}");
+    for slip in [
+        "webhook_secret = hunter2hunter2\"\n",
+        "webhook_secret_files = \"hunter2hunter2\"\n",
+        "webhook_secret = \"hunter2hunter2\n",
+    ] {
+        patient.keep("octoswarm.toml", slip, 0o644);
+        let told = lines(&patient.output(&["config", "check"]).await.stderr).join("\n");
+        assert!(told.contains("octoswarm.toml:1:") && !told.contains("hunter2"), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_would_keep_the_app_from_starting_is_said_while_there_is_none() {
+    let mut patient = Patient::new().await;
+    patient.variables.retain(|name, _| matches!(*name, "OCTOSWARM_STATE" | "OCTOSWARM_LISTEN"));
+    assert_eq!(patient.output(&["config", "check"]).await.status.code(), Some(0));
+    patient.set("OCTOSWARM_WORKERS", "many").set("OCTOSWARM_METRICS_TOKEN_FILE", "missing.token");
+    for verb in [["config", "check"].as_slice(), &["serve"]] {
+        let output = patient.output(verb).await;
+        let told = lines(&output.stderr).join("\n");
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("missing.token"), "{told}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

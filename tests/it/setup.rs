@@ -45,12 +45,18 @@ struct World {
 
 impl World {
     async fn start() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    async fn with(change: impl FnOnce(&mut SetUpConfig)) -> Self {
         let github = github().await;
         let state = tempfile::tempdir().unwrap();
         let clock = Clock::manual(START);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let listen = listener.local_addr().unwrap();
-        let setup = SetUp::new(config(listen, state.path()), clock.clone()).unwrap();
+        let mut config = config(listen, state.path());
+        change(&mut config);
+        let setup = SetUp::new(config, clock.clone()).unwrap();
         let links = Arc::new(Mutex::new(Vec::new()));
         let told = links.clone();
         let door = Door::new(listen, None, move |link| told.lock().unwrap().push(link.to_owned()));
@@ -121,7 +127,15 @@ pub async fn confirm(browser: &mut Browser, page: &Page) -> String {
 
 fn config(listen: SocketAddr, state: &Path) -> SetUpConfig {
     let overrides = Overrides { listen: Some(listen), state: Some(state.to_owned()), ..Overrides::default() };
-    SetUpConfig { listen, state: state.to_owned(), log: LogFormat::Text, public_url: None, web_url: None, overrides }
+    SetUpConfig {
+        listen,
+        state: state.to_owned(),
+        log: LogFormat::Text,
+        public_url: None,
+        web_url: None,
+        api_url: None,
+        overrides,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -399,4 +413,43 @@ fn a_state_folder_that_cannot_be_written_is_told_before_anything_is_made() {
     let config = config(SocketAddr::from(([127, 0, 0, 1], 0)), &file.join("state"));
     let error = SetUp::new(config, Clock::system()).err().unwrap();
     assert!(error.to_string().contains("cannot be written"), "{error}");
+}
+
+#[test]
+fn two_set_ups_never_share_a_state_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let set_up = || SetUp::new(config(SocketAddr::from(([127, 0, 0, 1], 0)), dir.path()), Clock::system());
+    let first = set_up().unwrap();
+    let error = set_up().err().unwrap();
+    assert!(error.to_string().contains("another octoswarm is at work"), "{error}");
+    drop(first);
+    assert!(set_up().is_ok(), "who went leaves nothing behind");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_the_app_is_served_a_used_link_makes_no_new_one_and_the_pages_close_within_the_hour() {
+    let mut world = World::start().await;
+    let link = world.link();
+    let back = world.confirmed().await;
+    world.browser.open(&back).await.says("The App is made");
+    let page = Browser::new().open(&link).await;
+    assert_eq!(page.status, StatusCode::FORBIDDEN);
+    page.says("makes no new link");
+    assert_eq!(world.links.lock().unwrap().len(), 1);
+    let home = format!("{}/setup", world.base);
+    world.clock.advance(3_599_000);
+    world.browser.open(&home).await.says("The App is made");
+    world.clock.advance(1_000);
+    assert_eq!(world.browser.open(&home).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_of_another_github_than_the_configured_one_is_not_made() {
+    let mut world = World::with(|config| config.web_url = Some("https://ghe.example".to_owned())).await;
+    let form = world.filled().await;
+    let page = world.browser.submit(&form).await;
+    assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY);
+    page.says("configured with `web_url` https://ghe.example");
+    let page = world.browser.submit(&page.form("/setup/app").set("server", "https://ghe.example")).await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.html);
 }

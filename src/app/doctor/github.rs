@@ -56,7 +56,7 @@ pub(super) async fn reach(exam: &mut Exam<'_>, config: &ServerConfig, clock: &Cl
             return Err("the App's installations cannot be listed".to_owned());
         }
     };
-    rate_limit(exam, &github, &installations).await;
+    rate_limit(exam, config, &github, &installations).await;
     Ok(Found { github, app, installations })
 }
 
@@ -200,9 +200,11 @@ async fn sign_in(
     None
 }
 
-async fn rate_limit(exam: &mut Exam<'_>, github: &Github, installations: &[InstallationInfo]) {
+async fn rate_limit(exam: &mut Exam<'_>, config: &ServerConfig, github: &Github, installations: &[InstallationInfo]) {
     const NAME: &str = "rate limit";
-    let Some(installation) = installations.iter().find(|installation| !installation.suspended) else {
+    // For a stranger's installation no token is minted, here as in the server.
+    let mut served = installations.iter().filter(|one| !one.suspended && config.serves(&one.account));
+    let Some(installation) = served.next() else {
         return exam.skip(NAME, "GitHub counts by installation, and there is none to ask for");
     };
     match answer(github.rate_limits(installation.id)).await {

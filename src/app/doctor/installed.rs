@@ -115,7 +115,7 @@ async fn webhook(exam: &mut Exam<'_>, config: &ServerConfig, found: &Found) {
         }
         Err(error) => return exam.warn(NAME, chain(&error), advice(&error)),
     };
-    let mut wrong = Vec::new();
+    let (address, mut wrong) = (shown(&hook.url), Vec::new());
     if hook.url.is_empty() {
         wrong.push(("no address is set", format!("enter https://HOST/webhook {PAGE}")));
     }
@@ -131,17 +131,30 @@ async fn webhook(exam: &mut Exam<'_>, config: &ServerConfig, found: &Found) {
     let way = if poll { "; not used: deliveries are polled" } else { "" };
     if poll {
         // Nothing of it matters, as long as GitHub keeps a log.
-        return exam.pass(NAME, format!("{}{way}", if hook.url.is_empty() { "no address" } else { &hook.url }));
+        return exam.pass(NAME, format!("{}{way}", if hook.url.is_empty() { "no address" } else { &address }));
     }
     if !wrong.is_empty() {
         let (seen, todo): (Vec<&str>, Vec<String>) = wrong.into_iter().unzip();
-        return exam.fail(NAME, format!("{}: {}", hook.url, seen.join(", ")), todo.join("; "));
+        return exam.fail(NAME, format!("{address}: {}", seen.join(", ")), todo.join("; "));
     }
-    let seen = format!("{}, JSON, signed, certificates checked", hook.url);
-    match doubt(&hook.url, config) {
-        Some((why, todo)) => exam.warn(NAME, format!("{}: {why}", hook.url), todo),
+    let seen = format!("{address}, JSON, signed, certificates checked");
+    match doubt(&address, config) {
+        Some((why, todo)) => exam.warn(NAME, format!("{address}: {why}"), todo),
         None => exam.pass(NAME, seen),
     }
+}
+
+/// Without what may be a secret in it: a password, or a key in the query.
+fn shown(address: &str) -> String {
+    let Ok(mut url) = reqwest::Url::parse(address) else {
+        return if address.is_empty() { String::new() } else { "what is no address".to_owned() };
+    };
+    url.set_query(None);
+    url.set_fragment(None);
+    if url.set_username("").and_then(|()| url.set_password(None)).is_err() {
+        return "what is no address of a server".to_owned();
+    }
+    url.to_string()
 }
 
 /// What makes it unlikely that deliveries sent to this address arrive.
@@ -271,9 +284,7 @@ async fn one(
 ) -> Option<RepoInfo> {
     let InstallationInfo { id, account, suspended, permissions, html_url } = installation;
     let name = format!("installation {account}");
-    let served =
-        config.accounts.is_empty() || config.accounts.iter().any(|served| served.eq_ignore_ascii_case(account));
-    if !served {
+    if !config.serves(account) {
         let todo = format!("add it to `accounts` to serve it, or have its owner uninstall the App: {html_url}");
         exam.note(&name, "not among `accounts`: not served", todo);
         return None;

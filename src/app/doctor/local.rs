@@ -10,7 +10,7 @@ use crate::config::{Error, Registration, Resolution, ServerConfig, Source, Start
 use crate::domain::{Clock, Secret};
 use crate::github;
 use crate::stdx::disk::{self, Disk, Kind, Probe};
-use crate::store::{Figures, Look, Store};
+use crate::store::{Figures, Look, Sight, Store};
 
 /// A server stops taking deliveries when the disk is full: this much may be left before it is said, and before it is too late.
 const ROOM: u64 = 2_000_000_000;
@@ -242,8 +242,18 @@ fn durable_write(exam: &mut Exam<'_>, probe: &Probe) {
 
 async fn database(exam: &mut Exam<'_>, state: &Path, clock: &Clock) {
     let look = match Store::look(state, clock.now()).await {
-        Ok(Some(look)) => look,
-        Ok(None) => {
+        Ok(Sight::Seen(look)) => look,
+        Ok(Sight::TooLarge { bytes }) => {
+            let seen =
+                format!("{}: a server was killed and left its log, too large to be looked at in a copy", size(bytes));
+            exam.warn(
+                "database",
+                seen,
+                "start the server: it takes the log in and checks the database, if that has at most 512 MiB",
+            );
+            return ["journal", "queue"].iter().for_each(|name| exam.skip(name, "the database was not looked at"));
+        }
+        Ok(Sight::Nothing) => {
             exam.pass("database", "none yet; the server makes it at its first start");
             return ["journal", "queue"].iter().for_each(|name| exam.skip(name, "there is no database yet"));
         }

@@ -18,7 +18,8 @@ use super::App;
 use crate::config::{Registration, ServerConfig, SetUpConfig};
 use crate::domain::{Clock, Millis, Secret};
 use crate::github;
-use crate::stdx::token;
+use crate::stdx::{file, token};
+use crate::store::{self, Lock, Store};
 
 /// GitHub wants the code back within an hour of the first step.
 const PATIENCE: Millis = 3_600_000;
@@ -30,6 +31,9 @@ const UNFINISHED: usize = 32;
 pub enum Error {
     #[error("{path} cannot be written: {reason}")]
     State { path: String, reason: String },
+    /// Two would make two Apps, and the second would write over the keys of the first.
+    #[error("another octoswarm is at work in {path}: {reason}; stop it, or give this one another folder with --state")]
+    Taken { path: String, reason: String },
     #[error("the App's manifest is damaged: {0}")]
     Manifest(String),
     /// Nothing of that name was begun here, or it was used already.
@@ -79,6 +83,8 @@ struct Inner {
     started: watch::Sender<Option<Started>>,
     labels: status::Labels,
     finishing: tokio::sync::Mutex<()>,
+    /// The state folder is ours alone from the start until the server's own store takes it over.
+    lock: Mutex<Option<Lock>>,
 }
 
 #[derive(Default)]
@@ -87,6 +93,7 @@ struct Now {
     begun: HashMap<String, Begun>,
     exchanging: bool,
     made: Option<Made>,
+    served_at: Option<Millis>,
 }
 
 struct Begun {
@@ -115,9 +122,14 @@ pub struct Started {
 
 impl SetUp {
     /// # Errors
-    /// The state folder cannot be written: better known before GitHub makes an App.
+    /// The state folder cannot be written, or is somebody else's: better known before GitHub makes an App.
     pub fn new(config: SetUpConfig, clock: Clock) -> Result<Self, Error> {
         check_state(&config.state)?;
+        let path = || config.state.display().to_string();
+        let lock = Store::reserve(&config.state).map_err(|error| match error {
+            store::Error::Locked { holder, .. } => Error::Taken { path: path(), reason: holder },
+            error => Error::State { path: path(), reason: error.to_string() },
+        })?;
         Ok(Self(Arc::new(Inner {
             config,
             clock,
@@ -125,6 +137,7 @@ impl SetUp {
             started: watch::Sender::new(None),
             labels: status::Labels::default(),
             finishing: tokio::sync::Mutex::default(),
+            lock: Mutex::new(Some(lock)),
         })))
     }
 
@@ -148,6 +161,30 @@ impl SetUp {
                 }
             }
         }
+    }
+
+    /// What the form says, checked, also against what is configured: an App of another GitHub could not start here.
+    ///
+    /// # Errors
+    /// Everything that is wrong, field by field.
+    pub fn plan(&self, wish: &Wish) -> Result<Plan, Vec<Wrong>> {
+        let plan = wish.check()?;
+        let SetUpConfig { web_url, api_url, .. } = &self.0.config;
+        for (name, configured, planned) in [("web_url", web_url, &plan.web_url), ("api_url", api_url, &plan.api_url)] {
+            if let Some(configured) = configured.as_ref().filter(|configured| *configured != planned) {
+                let why = format!(
+                    "this server is configured with `{name}` {configured}, and this one has {planned}: choose that GitHub, \
+                     or take `{name}` out of the configuration and start octoswarm anew"
+                );
+                return Err(vec![Wrong { field: Field::Server, why }]);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The App is served, and its person had the time to see it work.
+    pub fn is_over(&self) -> bool {
+        self.now().served_at.is_some_and(|at| self.0.clock.now() - at >= PATIENCE)
     }
 
     /// Where the App's keys are, or shall be.
@@ -221,8 +258,9 @@ impl SetUp {
     }
 
     async fn exchange(&self, code: &str, plan: Plan) -> Result<Made, Error> {
-        let app =
-            github::create_app(&plan.api_url, code, &self.0.clock).await.map_err(|error| refused(&error, &plan))?;
+        let app = github::create_app(&plan.api_url, &plan.web_url, code, &self.0.clock)
+            .await
+            .map_err(|error| refused(&error, &plan))?;
         let secret = match (app.webhook_secret, plan.poll) {
             (Some(secret), _) => secret,
             // Nobody signs what is taken from the log.
@@ -268,9 +306,12 @@ impl SetUp {
             tracing::error!("the App's keys could not be saved; they are kept in memory: {error}");
             return self.trouble(false, error.to_string());
         }
+        // The App is on the disk: whoever comes now finds it.
+        drop(self.0.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         match self.start(&made).await {
             Ok(started) => {
                 self.trouble(true, String::new());
+                self.now().served_at = Some(self.0.clock.now());
                 self.0.started.send_replace(Some(started));
             }
             Err(reason) => {
@@ -332,7 +373,7 @@ where
 
 /// Tries it: permissions alone do not tell of a full or read-only disk.
 fn check_state(state: &Path) -> Result<(), Error> {
-    let tried = std::fs::create_dir_all(state).and_then(|()| {
+    let tried = file::private_dir(state).and_then(|()| {
         let mut probe = tempfile::NamedTempFile::new_in(state)?;
         std::io::Write::write_all(&mut probe, &[0; 4096])?;
         probe.as_file().sync_all()

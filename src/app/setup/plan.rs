@@ -3,7 +3,9 @@
 use reqwest::Url;
 use serde_json::{Value, json};
 
+use crate::config::is_login;
 use crate::github::manifest;
+use crate::stdx::net::{is_host, is_loopback, is_public};
 
 /// The longest name that GitHub takes.
 pub const NAME_LIMIT: usize = 34;
@@ -173,6 +175,9 @@ fn server(given: &str) -> Result<Server, String> {
     let url =
         Url::parse(given).map_err(|_| "that is not an address: write it like https://github.example.com".to_owned())?;
     let host = url.host_str().unwrap_or_default().to_owned();
+    if !is_host(&host) {
+        return Err("the server's name must be of letters, digits, dots and hyphens".to_owned());
+    }
     if !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&host)) {
         return Err("the address must begin with https://, else the App's keys would travel in the clear".to_owned());
     }
@@ -220,31 +225,6 @@ fn hook(given: &str, local: bool, open: bool) -> Result<String, String> {
 
 fn origin(url: &str) -> Option<String> {
     Url::parse(url).ok().map(|url| url.origin().ascii_serialization())
-}
-
-fn is_loopback(host: &str) -> bool {
-    let host = host.trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn is_public(host: &str) -> bool {
-    use std::net::IpAddr;
-    match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-        Ok(IpAddr::V4(ip)) => !(ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()),
-        Ok(IpAddr::V6(ip)) => {
-            !(ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_unspecified())
-        }
-        Err(_) => {
-            host.contains('.') && ![".localhost", ".local", ".internal", ".lan"].iter().any(|end| host.ends_with(end))
-        }
-    }
-}
-
-/// Users, organisations, and the accounts of enterprises, which may have an underscore.
-fn is_login(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && !text.starts_with('-')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 fn name_fits(name: &str) -> Result<(), String> {
@@ -304,6 +284,8 @@ mod tests {
             "https://ghe.example/?x",
             "javascript:alert(1)",
             "http://127.0.0.1.evil.example",
+            "https://ghe.example;script-src",
+            "https://ghe'x.example",
         ] {
             refused(Wish { server: given.to_owned(), ..wish() }, Field::Server);
         }
