@@ -1,9 +1,10 @@
-//! What the standard library lacks: hashes as hex, atomic files, disks, text trimming, unguessable words.
+//! What the standard library lacks: hashes as hex, atomic files, disks, errors in one line, text trimming, unguessable words.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
 
 pub mod disk;
+pub mod error;
 pub mod file;
 pub mod hash;
 pub mod text;

@@ -134,7 +134,7 @@ impl Store {
     pub(super) async fn end_interrupted_runs(&self) -> Result<(), Error> {
         let now = self.now();
         let mut tx = self.begin().await?;
-        end_running(&mut tx, None, "the server stopped in the middle of it; its job goes on", now).await?;
+        end_running(&mut tx, None, "the server stopped in the middle of it", now).await?;
         tx.commit().await
     }
 
