@@ -124,16 +124,6 @@ impl Error {
 
     /// The whole chain in one line: message, then each source.
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = std::error::Error::source(self);
-        while let Some(cause) = source {
-            let cause_text = cause.to_string();
-            if !text.ends_with(&cause_text) {
-                text.push_str(": ");
-                text.push_str(&cause_text);
-            }
-            source = cause.source();
-        }
-        text
+        crate::stdx::error::chain(self)
     }
 }

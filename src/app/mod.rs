@@ -22,12 +22,13 @@ pub mod runs;
 pub mod setup;
 mod wire;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Identity, InstallationId, Millis, RunId};
+use crate::domain::{DeliveryId, Identity, InstallationId, Millis, RunId};
 use crate::github::{AppInfo, Github};
 use crate::publish::Publisher;
 use crate::queue::Queue;
@@ -80,6 +81,8 @@ pub struct App {
     started_at: Millis,
     /// A delivery younger than this, in milliseconds, may still be on its way here.
     on_its_way: Millis,
+    /// Deliveries that nobody can bring any more, and that were told of.
+    lost: Arc<Mutex<BTreeSet<DeliveryId>>>,
     /// Asks for a sweep now.
     wake: Arc<tokio::sync::Notify>,
 }

@@ -1,7 +1,8 @@
 //! What a missed webhook lost is found again: the App's delivery log is read back to where it was read last, and open
 //! pull requests and labelled issues are compared with the rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -146,6 +147,8 @@ impl App {
                 missed.push((guid, entries));
             }
         }
+        // What the log does not show any more is not met again.
+        self.known_as_lost().retain(|lost| missed.iter().any(|(guid, _)| guid == lost));
         missed.sort_by_key(|(_, entries)| entries.iter().map(|entry| (entry.delivered_at, entry.id)).min());
         let mut done = CaughtUp::default();
         for (guid, entries) in missed {
@@ -171,13 +174,20 @@ impl App {
                 }
                 // One that nobody can bring any more must not keep us from all that came after it.
                 Err(Error::Github(error)) if is_of_one(&error) => {
-                    self.store.meter().caught_up("lost", 1);
-                    tracing::warn!(delivery.id = %guid, event = latest.event, "a delivery is lost: {error}");
+                    // The next passes look at the same part of the log again.
+                    if self.known_as_lost().insert(guid.clone()) {
+                        self.store.meter().caught_up("lost", 1);
+                        tracing::warn!(delivery.id = %guid, event = latest.event, "a delivery is lost: {error}");
+                    }
                 }
                 Err(error) => return Err(error),
             }
         }
         Ok(done)
+    }
+
+    fn known_as_lost(&self) -> MutexGuard<'_, BTreeSet<DeliveryId>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Failed before this process could have answered it.

@@ -142,14 +142,15 @@ impl App {
         if cancel.is_cancelled() {
             return Err(Error::Overtaken("cancelled before anything was posted".into()));
         }
-        for finding in &report.findings {
-            self.store.meter().finding(finding.category, finding.severity);
-        }
         let outcome = report.outcome.clone();
         let intent = intent(target, &pull, run, &scene, report, &configured.config, configured.notice());
         let published = publisher.review(repo, identity, &intent).await?;
         publisher.conclude(repo, identity, &intent, check, &published).await?;
         journal.say(&published.summary()).await?;
+        // Not before all is said: an attempt that fails on the way has its findings told by another one.
+        for finding in &intent.report.findings {
+            self.store.meter().finding(finding.category, finding.severity);
+        }
         Ok(outcome)
     }
 

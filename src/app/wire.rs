@@ -56,6 +56,7 @@ impl App {
             started_at,
             scraped: Arc::default(),
             on_its_way: i64::try_from(2 * config.tuning.settle.as_millis()).unwrap_or(i64::MAX),
+            lost: Arc::default(),
             wake: Arc::default(),
             queue: Arc::new(queue),
             store,

@@ -15,6 +15,8 @@ pub struct Thread {
     /// GraphQL node id.
     pub id: String,
     pub resolved: bool,
+    /// Who resolved it, where GitHub says so.
+    pub resolved_by: Option<String>,
     /// The lines it stood on are no longer in the diff.
     pub outdated: bool,
     pub path: String,
@@ -42,6 +44,7 @@ pub(super) const THREADS: &str = "query($owner: String!, $name: String!, $number
         pageInfo { hasNextPage endCursor }
         nodes {
           id isResolved isOutdated path line
+          resolvedBy { login }
           comments(first: 100) {
             pageInfo { hasNextPage endCursor }
             nodes { databaseId body createdAt author { __typename login } }
@@ -89,10 +92,16 @@ struct PullData {
 struct ThreadWire {
     id: String,
     is_resolved: bool,
+    resolved_by: Option<LoginWire>,
     is_outdated: bool,
     path: String,
     line: Option<u32>,
     comments: Page<CommentWire>,
+}
+
+#[derive(Deserialize)]
+struct LoginWire {
+    login: String,
 }
 
 #[derive(Deserialize)]
@@ -204,6 +213,7 @@ impl Repo {
         Ok(Thread {
             id: wire.id,
             resolved: wire.is_resolved,
+            resolved_by: wire.resolved_by.map(|by| by.login),
             outdated: wire.is_outdated,
             path: wire.path,
             line: wire.line,

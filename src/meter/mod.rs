@@ -45,7 +45,8 @@ const ATTEMPTS: [&str; 6] = ["completed", "retried", "postponed", "discarded", "
 const FLOWS: [&str; 3] = ["review", "fix", "contribute"];
 const RUN_OUTCOMES: [&str; 8] =
     ["clean", "findings", "could-not-review", "changed", "declined", "nothing-to-do", "failed", "cancelled"];
-const EFFECTS: [&str; 7] = ["check", "check-update", "comment", "pull-request", "push", "resolve", "review"];
+const EFFECTS: [&str; 8] =
+    ["check", "check-update", "comment", "pull-request", "push", "resolve", "review", "review-body"];
 const CATCH_UP: [&str; 3] = ["redelivered", "taken", "lost"];
 /// Installations whose limits are shown; the App works on with more.
 const INSTALLATIONS: usize = 200;

@@ -12,6 +12,7 @@ use crate::github::{
     NewCheckRun, Output, Repo,
 };
 use crate::stdx::hash;
+use crate::store::EffectState;
 
 /// The check's name: what a branch rule requires.
 pub const CHECK_NAME: &str = "octoswarm";
@@ -34,7 +35,9 @@ impl Publisher {
         let row = self.ledger.intend(&key, run, "check", &json!({ "external_id": target.key() })).await?;
         self.ledger.settled(&row).await;
         if let Some(found) = self.own_check(repo, app, target).await? {
-            self.ledger.proved(&key, &json!({ "check_run": found.id })).await?;
+            if row.state != EffectState::Proved {
+                self.ledger.proved(&key, &json!({ "check_run": found.id })).await?;
+            }
             let was_cancelled = found.conclusion.as_deref() == Some("cancelled");
             if found.status == CheckStatus::Completed && (target.forced || was_cancelled) {
                 Guard::new(repo, target).check().await?;
@@ -110,6 +113,7 @@ impl Publisher {
     }
 
     /// Ends the check run of a head that has been overtaken, so that it does not spin for ever. Says nothing if there is none.
+    /// Nobody speaks about that head again: what an earlier life sent for it is looked for here, or nowhere.
     ///
     /// # Errors
     /// GitHub's or the ledger's.
@@ -121,10 +125,14 @@ impl Publisher {
         run: RunId,
         reason: &str,
     ) -> Result<(), Error> {
+        self.settle_reviews(repo, app, target).await?;
         let Some(found) = self.own_check(repo, app, target).await? else { return Ok(()) };
+        let proof = json!({ "check_run": found.id, "found": true });
+        self.ledger.arrived(&format!("check/{}", target.key()), &proof).await?;
         let key = format!("abandon/{}", target.key());
         if found.status == CheckStatus::Completed {
-            return self.ledger.arrived(&key, &json!({ "check_run": found.id, "found": true })).await;
+            self.ledger.arrived(&key, &proof).await?;
+            return self.concluded(target, found.id).await;
         }
         let row = self.ledger.intend(&key, run, "check-update", &json!({ "check_run": found.id })).await?;
         self.ledger.sent_again(&row).await?;
@@ -140,7 +148,8 @@ impl Publisher {
             output: Some(output),
         };
         repo.update_check_run(found.id, &update).await?;
-        self.ledger.proved(&key, &json!({ "check_run": found.id })).await
+        self.ledger.proved(&key, &json!({ "check_run": found.id })).await?;
+        self.concluded(target, found.id).await
     }
 
     async fn own_checks(&self, repo: &Repo, app: &AppInfo, target: &ReviewTarget) -> Result<Vec<CheckRun>, Error> {

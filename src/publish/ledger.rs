@@ -151,6 +151,11 @@ impl Ledger {
         Ok(answer?)
     }
 
+    /// It never arrived and is not sent again: no answer of GitHub's, and not counted as one.
+    pub(super) async fn given_up(&self, key: &str, reason: &str) -> Result<(), Error> {
+        Ok(self.store.fail_effect(key, reason).await?)
+    }
+
     pub(super) async fn failed(&self, key: &str, reason: &str) -> Result<(), Error> {
         self.store.fail_effect(key, reason).await?;
         self.noted_as_sent().remove(key);

@@ -9,7 +9,7 @@ use super::guard::Guard;
 use super::render::{self, Place, Summary};
 use super::{Error, INLINE_PER_REVIEW, Published, Publisher, marker};
 use crate::artifact::ReviewIntent;
-use crate::domain::{Finding, Fingerprint, Outcome};
+use crate::domain::{Finding, Fingerprint, Outcome, ReviewTarget};
 use crate::github::{self, AppInfo, NewComment, NewReview, PullFile, Repo, Review, Side};
 use crate::stdx::hash;
 use crate::store::EffectState;
@@ -67,7 +67,36 @@ impl Publisher {
             // The first look and nothing to say: silence; the check run tells.
             None => {}
         }
+        self.bodies_arrived(&intent.target).await?;
         Ok(published)
+    }
+
+    /// The last review says what it should, or a newer one does: the bodies that an earlier life sent for reviews of this pull
+    /// request, of whatever head, have arrived or are of no consequence any more.
+    async fn bodies_arrived(&self, target: &ReviewTarget) -> Result<(), Error> {
+        let all = format!("review-body/{}/{}@", target.repository, target.number);
+        self.ledger.arrived(&all, &json!({ "found": true })).await
+    }
+
+    /// Looks whether the reviews are there that an earlier life may have sent for a head about which nobody speaks again.
+    pub(super) async fn settle_reviews(&self, repo: &Repo, app: &AppInfo, target: &ReviewTarget) -> Result<(), Error> {
+        for ordinal in 1.. {
+            let id = marker::review_id(target, ordinal);
+            let Some(row) = self.ledger.get(&effect_key(&id)).await? else { break };
+            if row.state != EffectState::Sent {
+                continue;
+            }
+            self.ledger.settled(&row).await;
+            let reviews = repo.reviews(target.number).await?;
+            let ours = |review: &&Review| {
+                marker::is_own_review(app, review) && marker::parse_review(&review.body) == Some(id.as_str())
+            };
+            match reviews.iter().find(ours) {
+                Some(found) => self.ledger.proved(&row.key, &json!({ "review": found.id })).await?,
+                None => self.ledger.given_up(&row.key, "it is not there, and the head was overtaken").await?,
+            }
+        }
+        self.bodies_arrived(target).await
     }
 
     /// Reads what is there, no sooner than GitHub must show what we may have sent in an earlier life.
@@ -167,9 +196,8 @@ impl Publisher {
             .filter(|id| id.split('#').next() == Some(first.as_str()))
             .unwrap_or(&first);
         let body = body(repo, intent, layout, notices, id);
-        let arrived = (format!("review-body/{id}/{}/", last.id), json!({ "review": last.id, "found": true }));
         if render::same(&body, &last.body) {
-            return self.ledger.arrived(&arrived.0, &arrived.1).await;
+            return Ok(());
         }
         let digest = hash::sha256(body.as_bytes());
         let key = format!("review-body/{id}/{}/{}", last.id, &digest[..16]);
@@ -179,7 +207,7 @@ impl Publisher {
         repo.update_review(intent.target.number, last.id, &body).await?;
         self.ledger.proved(&key, &json!({ "review": last.id })).await?;
         published.updated = true;
-        self.ledger.arrived(&arrived.0, &arrived.1).await
+        Ok(())
     }
 }
 

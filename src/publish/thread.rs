@@ -54,7 +54,11 @@ impl Publisher {
             let row = if thread.resolved { self.ledger.get(&key).await? } else { None };
             let by_us = match row.map(|row| row.state) {
                 Some(EffectState::Proved) => true,
-                // We asked for it and died before we heard that it was done.
+                // We asked for it and died before we heard that it was done; it may never have arrived.
+                Some(EffectState::Sent) if resolved_by_other(app, thread) => {
+                    self.ledger.given_up(&key, "somebody else resolved the thread first").await?;
+                    false
+                }
                 Some(EffectState::Sent) => {
                     self.ledger.proved(&key, &json!({ "thread": thread.id, "found": true })).await?;
                     true
@@ -117,6 +121,13 @@ impl Publisher {
 
 fn resolve_key(intent: &ReviewIntent, thread: &Thread) -> String {
     format!("resolve/{}/{}", intent.target.repository, thread.id)
+}
+
+/// Whether GitHub names somebody else who resolved it. The schema gives `resolvedBy` the type `User`, which an App is not, and
+/// says nothing of what stands there when an App did it: nothing, or the App's login. A person is always named, so long as
+/// there is an account: whoever is named and is not us is one, and theirs is the last word.
+fn resolved_by_other(app: &AppInfo, thread: &Thread) -> bool {
+    thread.resolved_by.as_ref().is_some_and(|login| *login != app.slug && *login != app.bot_login)
 }
 
 fn is_settled(app: &AppInfo, intent: &ReviewIntent, thread: &Thread) -> bool {

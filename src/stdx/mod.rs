@@ -1,9 +1,11 @@
-//! What the standard library lacks: hashes as hex, atomic files, disks, hosts, text trimming, unguessable words.
+//! What the standard library lacks: hashes as hex, atomic files, disks, hosts, errors in one line, text trimming,
+//! unguessable words.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
 
 pub mod disk;
+pub mod error;
 pub mod file;
 pub mod hash;
 pub mod net;

@@ -7,8 +7,7 @@ use std::process::{Command, Output, Stdio};
 use octoswarm::demo::{AppManifest, Change, Fault, GitHubBox, Options};
 use serde_json::Value;
 
-use crate::support::git;
-use tokio::io::AsyncBufReadExt;
+use crate::support::{git, process};
 
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE};
 use crate::support::world::REPO;
@@ -238,15 +237,15 @@ fn a_server_without_its_secrets_does_not_start() {
     assert!(stderr(&no_secret).contains("webhook secret") && stderr(&no_secret).contains("--poll"));
 }
 
-#[test]
-fn a_server_answers_health_and_stops_in_order() {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_answers_health_and_stops_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let key = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).unwrap();
     let der = aws_lc_rs::encoding::AsDer::<aws_lc_rs::encoding::Pkcs8V1Der>::as_der(&key).unwrap();
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der.as_ref());
     let pem = format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n");
     std::fs::write(dir.path().join("k"), pem).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_octoswarm"))
         .args(["serve", "--listen", "127.0.0.1:0", "--state", "state"])
         .current_dir(dir.path())
         .env("OCTOSWARM_APP_ID", "1")
@@ -254,13 +253,12 @@ fn a_server_answers_health_and_stops_in_order() {
         .env("OCTOSWARM_WEBHOOK_SECRET", "s3cret-canary")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+    let address = process::listens(&mut child).await.expect("it says where it listens");
     let get = |path: &str| {
-        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         std::io::read_to_string(stream).unwrap()
     };
@@ -270,8 +268,8 @@ fn a_server_answers_health_and_stops_in_order() {
     let second = octoswarm_serve_again(dir.path());
     exits(&second, 3);
     assert!(stderr(&second).contains("in use") || stderr(&second).contains("another"), "{}", stderr(&second));
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
+    process::signal(&child, "TERM");
+    let output = child.wait_with_output().await.unwrap();
     assert!(output.status.success());
     assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret-canary"));
 }
@@ -341,8 +339,7 @@ async fn a_server_that_polls_makes_a_pull_request_without_a_webhook() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    let mut lines = tokio::io::BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.next_line().await.unwrap().unwrap().starts_with("listening on"));
+    process::listens(&mut child).await.expect("it says where it listens");
     github.fail_next(Fault::withhold("POST", "/pulls"));
     let number = people.open_issue("ada", REPO, TITLE, BODY).await.unwrap();
     people.label("ada", REPO, number, "swarm").await.unwrap();
@@ -351,8 +348,7 @@ async fn a_server_that_polls_makes_a_pull_request_without_a_webhook() {
     let pulls = github.pulls(REPO);
     assert_eq!(pulls.len(), 1);
     assert_eq!(github.file(REPO, &pulls[0].head_sha, "src/a.py").as_deref(), Some(SAFE));
-    let id = child.id().unwrap().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    process::signal(&child, "TERM");
     let output = child.wait_with_output().await.unwrap();
     exits(&output, 0);
     assert!(stderr(&output).contains("delivery log"), "{}", stderr(&output));

@@ -502,3 +502,52 @@ async fn a_finding_that_comes_back_is_told_again_although_a_crash_hid_that_its_t
     world.reviews(number);
     world.end().await;
 }
+
+#[tokio::test]
+async fn what_was_sent_for_a_head_that_a_push_overtook_during_the_crash_is_not_left_open() {
+    for (method, path) in [("POST", "/check-runs"), ("POST", "/reviews"), ("PUT", "/reviews"), ("PATCH", "/check-runs")]
+    {
+        let mut world = World::start().await;
+        let number = world.open("src/run.py", DEFECTS).await;
+        let change = Change::new().write("src/run.py", HALF_FIXED);
+        let change = if method == "PUT" { change } else { change.write("src/more.py", DEFECTS) };
+        world.github.fail_next(Fault::withhold(method, path));
+        world.people().push_to_pull("ada", REPO, number, "Go on", change).await.unwrap();
+        world.github.wait_withheld().await;
+        world.crash().await;
+        world.github.release_withheld();
+        let change = Change::new().write("src/again.py", DEFECTS);
+        world.people().push_to_pull("ada", REPO, number, "And on", change).await.unwrap();
+        world.restart().await;
+        world.settle().await;
+        assert_eq!(world.conclusion(number), "failure", "{method} {path}");
+        assert_eq!(loose_ends(&world).await, [""; 0], "{method} {path}");
+        world.reviews(number);
+        world.comments(number);
+        world.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_thread_that_a_person_resolved_before_our_word_came_through_stays_theirs() {
+    let mut world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    // Two questions for the threads come first; the third call would resolve one, and nothing comes of it.
+    world.github.fail_next(Fault::once("POST", "/graphql", FaultKind::Slow(Duration::ZERO)).times(2));
+    world.github.fail_next(Fault::status("POST", "/graphql", 500));
+    let change = Change::new().write("src/run.py", HALF_FIXED);
+    world.people().push_to_pull("ada", REPO, number, "Fix one", change).await.unwrap();
+    review_waits_again(&world).await;
+    world.crash().await;
+    assert!(world.resolved_places(number).is_empty());
+    let thread = world.comments(number).iter().find(|comment| comment.original_line == 5).unwrap().thread;
+    world.people().resolve_thread("ada", REPO, thread).await.unwrap();
+    world.restart().await;
+    world.settle().await;
+    world.push(number, "src/run.py", DEFECTS).await;
+    let places = world.comment_places(number);
+    assert_eq!(places.iter().filter(|place| *place == "src/run.py:5").count(), 1, "{places:?}");
+    assert_eq!(loose_ends(&world).await, [""; 0]);
+    world.reviews(number);
+    world.end().await;
+}

@@ -11,13 +11,14 @@ use hmac::{Hmac, KeyInit, Mac};
 use octoswarm::app::runs::Observer;
 use octoswarm::demo::{AppManifest, Change, GitHubBox, OpenPull, Options};
 use reqwest::{RequestBuilder, StatusCode};
-use tokio::io::AsyncBufReadExt;
 
 use crate::contribute::{BODY, TITLE, UNSAFE};
+use crate::support::process;
 use crate::support::world::{CLEAN, DEFECTS, REPO};
 use exposition::{Exposition, Kind};
 
 const SECRET: &str = "a secret for the metrics";
+const LOG: &str = "server.log";
 const PAGE: &str = "docs/metrics.md";
 
 /// The program as `serve`, with the box as its GitHub.
@@ -25,7 +26,6 @@ struct Server {
     github: GitHubBox,
     dir: tempfile::TempDir,
     address: SocketAddr,
-    log: tokio::sync::Mutex<tokio::io::Lines<tokio::io::BufReader<tokio::process::ChildStderr>>>,
     http: reqwest::Client,
     _child: tokio::process::Child,
 }
@@ -54,24 +54,22 @@ impl Server {
             .env("OCTOSWARM_WRITE_PACE_MS", "1")
             .envs(env.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            // A pipe that nobody reads would hold the server up once it is full.
+            .stderr(std::fs::File::create(dir.path().join(LOG)).unwrap())
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let mut lines = tokio::io::BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = lines.next_line().await.unwrap().expect("it says where it listens");
-        let address = line.strip_prefix("listening on http://").unwrap().parse().unwrap();
-        let log = tokio::io::BufReader::new(child.stderr.take().unwrap()).lines().into();
+        let address = process::listens(&mut child).await.expect("it says where it listens");
         github.set_webhook_url(&format!("http://{address}/webhook"));
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { github, dir, address, log, http, _child: child }
+        Self { github, dir, address, http, _child: child }
     }
 
     fn get(&self, path: &str) -> RequestBuilder {
         self.http.get(format!("http://{}{path}", self.address))
     }
 
-    /// The text of `/metrics`, strictly read; older than a second, so that rows are read anew.
+    /// The text of `/metrics`, strictly read. What is told of rows may be a second old.
     async fn scrape(&self) -> Exposition {
         let answer = self.get("/metrics").send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::OK);
@@ -79,7 +77,7 @@ impl Server {
         Exposition::parse(&answer.text().await.unwrap())
     }
 
-    /// Scrapes until it shows this; what is read of rows is up to a second old.
+    /// Scrapes until it shows this.
     async fn scrape_until(&self, shows: impl Fn(&Exposition) -> bool) -> Exposition {
         let scraping = async {
             loop {
@@ -135,13 +133,18 @@ impl Server {
 
     /// Where the log says that the metrics are served.
     async fn metrics_address(&self) -> String {
-        let mut log = self.log.lock().await;
-        loop {
-            let line = log.next_line().await.unwrap().expect("the log goes on");
-            if let Some((_, address)) = line.split_once("metrics on http://") {
-                return address.trim_end_matches("/metrics").to_owned();
+        let reading = async {
+            loop {
+                let log = std::fs::read_to_string(self.dir.path().join(LOG)).unwrap();
+                // Without its end a line may not be whole yet.
+                let (whole, _) = log.rsplit_once('\n').unwrap_or_default();
+                if let Some((_, address)) = whole.lines().find_map(|line| line.split_once("metrics on http://")) {
+                    return address.trim_end_matches("/metrics").to_owned();
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-        }
+        };
+        tokio::time::timeout(Duration::from_secs(20), reading).await.expect("the log tells the address")
     }
 }
 

@@ -53,6 +53,13 @@ pub struct Point {
     pub how: How,
 }
 
+impl Point {
+    /// Something has to happen for it, and it does unless the point has moved.
+    pub fn is_certain(&self) -> bool {
+        matches!(self.how, How::Call { .. } | How::Checkpoint)
+    }
+}
+
 const fn call(name: &'static str, act: Primary, method: &'static str, path: &'static str, skip: u32) -> Point {
     Point { name, act, how: How::Call { method, path, skip, half: false } }
 }

@@ -150,26 +150,33 @@ impl Post {
     }
 
     /// Brings a letter again that was acknowledged before, under its own GUID.
-    pub fn again(&self, nth: usize) {
+    /// Says whether there was one.
+    pub fn again(&self, nth: usize) -> bool {
         let mut bag = self.bag.lock().unwrap();
         let known: Vec<usize> = (0..bag.letters.len()).filter(|at| bag.letters[*at].acked).collect();
-        if !known.is_empty() {
-            let copy = Letter { acked: false, in_flight: false, ..bag.letters[known[nth % known.len()]].clone() };
-            bag.letters.push(copy);
+        if known.is_empty() {
+            return false;
         }
+        let copy = Letter { acked: false, in_flight: false, ..bag.letters[known[nth % known.len()]].clone() };
+        bag.letters.push(copy);
+        true
     }
 
     /// The same under another GUID: what somebody with one captured delivery can do.
-    pub fn replay(&self, nth: usize, guid: &str) {
-        self.again(nth);
+    pub fn replay(&self, nth: usize, guid: &str) -> bool {
+        if !self.again(nth) {
+            // The last letter is a real one that nobody has brought yet.
+            return false;
+        }
         let mut bag = self.bag.lock().unwrap();
-        let Some(copy) = bag.letters.last_mut() else { return };
+        let Some(copy) = bag.letters.last_mut() else { return false };
         guid.clone_into(&mut copy.guid);
         for (name, value) in &mut copy.headers {
             if name.eq_ignore_ascii_case("x-github-delivery") {
                 guid.clone_into(value);
             }
         }
+        true
     }
 
     /// A delivery of an event that nobody acts on, with so many bytes.

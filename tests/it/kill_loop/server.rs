@@ -6,8 +6,9 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use octoswarm::demo::GitHubBox;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
+
+use crate::support::process;
 
 pub struct Server {
     folder: PathBuf,
@@ -81,13 +82,10 @@ impl Server {
     pub async fn start_on(&mut self, state: &Path) -> Result<Started, String> {
         let (at, began) = (now(), Instant::now());
         let mut child = self.command(state).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await;
-        let first = first.map_err(|_| "the server did not listen within a minute".to_owned())?.unwrap();
-        let Some(address) = first.as_deref().and_then(|line| line.strip_prefix("listening on http://")) else {
+        let first = tokio::time::timeout(Duration::from_secs(60), process::listens(&mut child)).await;
+        let Some(address) = first.map_err(|_| "the server did not listen within a minute".to_owned())? else {
             return Err(format!("the server did not start: {:?}", child.wait().await));
         };
-        let address = address.parse().unwrap();
         self.child = Some(child);
         Ok(Started { address, at, listening_after: began.elapsed() })
     }
@@ -111,10 +109,8 @@ impl Server {
         }
     }
 
-    pub async fn signal(&self, name: &str) {
-        let pid = self.child.as_ref().unwrap().id().unwrap();
-        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().await.unwrap();
-        assert!(sent.success(), "cannot send SIG{name}");
+    pub fn signal(&self, name: &str) {
+        process::signal(self.child.as_ref().unwrap(), name);
     }
 
     /// Ends by itself, after having been asked to.

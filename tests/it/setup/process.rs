@@ -3,15 +3,17 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use octoswarm::demo::{Change, OpenPull};
 use reqwest::StatusCode;
+use tokio::process::{Child, Command};
 
 use super::{REPO, confirm, fill, github};
 use crate::support::browser::Browser;
+use crate::support::process;
 
 struct Server {
     child: Child,
@@ -23,7 +25,7 @@ struct Server {
 
 impl Server {
     /// With nothing in its environment but a home of its own.
-    fn start(dir: &Path) -> Self {
+    async fn start(dir: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_octoswarm"))
             .args(["serve", "--listen", "127.0.0.1:0", "--state", "state"])
             .current_dir(dir)
@@ -35,10 +37,11 @@ impl Server {
             .env("OCTOSWARM_RECONCILE_SECONDS", "1")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .kill_on_drop(true)
             .spawn()
             .unwrap();
         let (tell, errors) = channel();
-        let stderr = child.stderr.take().unwrap();
+        let stderr = std::fs::File::from(child.stderr.take().unwrap().into_owned_fd().unwrap());
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 if tell.send(line).is_err() {
@@ -46,9 +49,8 @@ impl Server {
                 }
             }
         });
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let base = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        let address = process::listens(&mut child).await.expect("it says where it listens");
+        let base = format!("http://{address}");
         Self { child, base, errors, said: Vec::new() }
     }
 
@@ -67,18 +69,11 @@ impl Server {
         }
     }
 
-    fn stop(mut self) -> Vec<String> {
-        Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(self.child.wait().unwrap().success());
+    async fn stop(mut self) -> Vec<String> {
+        process::signal(&self.child, "TERM");
+        assert!(self.child.wait().await.unwrap().success());
         self.said.extend(self.errors.iter());
         std::mem::take(&mut self.said)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 
@@ -86,7 +81,7 @@ impl Drop for Server {
 async fn a_server_without_an_app_gets_one_and_goes_on_with_it() {
     let github = github().await;
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Server::start(dir.path());
+    let mut server = Server::start(dir.path()).await;
     let mut browser = Browser::new();
     let base = server.base.clone();
     let link = server.hears("set up octoswarm: open ").split("open ").nth(1).unwrap().to_owned();
@@ -140,11 +135,11 @@ async fn a_server_without_an_app_gets_one_and_goes_on_with_it() {
         OpenPull::new("ada", "change", "A change", Change::new().write("c.py", "def run(t):\n    return eval(t)\n"));
     let number = github.people().open_pull(REPO, pull).await.unwrap();
     reviewed(&github, number).await;
-    let said = server.stop();
+    let said = server.stop().await;
     assert!(said.iter().all(|line| !line.contains(&secret) && !line.contains("PRIVATE KEY")), "{said:#?}");
 
     // Another life finds the App by itself; its first pull request is told to the old address, so the log brings it.
-    let mut server = Server::start(dir.path());
+    let mut server = Server::start(dir.path()).await;
     let again = browser.open(&format!("{}/setup", server.base)).await;
     assert_eq!(again.status, StatusCode::NOT_FOUND);
     assert_eq!(browser.open(&format!("{}/readyz", server.base)).await.status, StatusCode::OK);
@@ -153,7 +148,7 @@ async fn a_server_without_an_app_gets_one_and_goes_on_with_it() {
     let number = github.people().open_pull(REPO, pull).await.unwrap();
     reviewed(&github, number).await;
     server.said.clear();
-    let said = server.stop();
+    let said = server.stop().await;
     assert!(!said.iter().any(|line| line.contains("set up octoswarm")), "{said:#?}");
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 
 pub mod browser;
 pub mod git_server;
+pub mod process;
 pub mod world;
 
 /// A box whose calls are written down where the environment asks for it: `tests/conformance` does.
