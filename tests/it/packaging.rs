@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use regex::Regex;
+
+use crate::docs::{files_under, plain};
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -62,6 +66,57 @@ fn the_image_is_made_of_what_is_there() {
     let variables = steps.iter().filter(|(word, _)| word == "ENV").flat_map(|(_, rest)| rest.split_whitespace());
     for variable in variables.map(|pair| pair.split('=').next().unwrap()).filter(|name| name.starts_with("OCTOSWARM")) {
         assert!(is_a_setting(variable), "{variable}");
+    }
+}
+
+/// Every path that the compiler reads beside Rust files, as the source names them, from the project's folder.
+fn what_the_build_reads() -> BTreeSet<String> {
+    let mut read: BTreeSet<String> = ["Cargo.toml", "Cargo.lock", "src", "askama.toml"].map(String::from).into();
+    let beside = Regex::new(r#"include_(?:str|bytes)!\("([^"]+)"\)"#).unwrap();
+    let from_the_root = Regex::new(r#"(?:#\[folder = |migrate!\()"([^"]+)"[\])]"#).unwrap();
+    for file in files_under(&root().join("src"), "rs") {
+        let source = std::fs::read_to_string(&file).unwrap();
+        let folder = file.parent().unwrap().strip_prefix(root()).unwrap();
+        for found in beside.captures_iter(&source) {
+            read.insert(plain(&folder.join(&found[1])).to_str().unwrap().to_owned());
+        }
+        read.extend(from_the_root.captures_iter(&source).map(|found| found[1].to_owned()));
+    }
+    let templates: toml::Table = toml::from_str(&text("askama.toml")).unwrap();
+    let folders = templates["general"]["dirs"].as_array().unwrap();
+    read.extend(folders.iter().map(|folder| folder.as_str().unwrap().to_owned()));
+    read
+}
+
+#[test]
+fn the_image_is_built_with_all_that_the_build_reads() {
+    let ignored = text(".dockerignore");
+    assert!(ignored.lines().any(|line| line == "*"), "what is not named does not go to the engine");
+    let kept: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    let reaches = |path: &str| kept.iter().any(|kept| Path::new(path).starts_with(kept));
+    let read = what_the_build_reads();
+    for known in ["app-manifest.yml", "fixtures/repos/shop", "src/analysis/rules", "src/store/migrations/sqlite"] {
+        assert!(read.contains(known), "{known} is not seen by this test: {read:?}");
+    }
+    for path in &read {
+        assert!(root().join(path).exists(), "{path}");
+        assert!(reaches(path), "{path} does not reach the engine");
+    }
+    // Cargo builds nothing where it cannot find a target's file by its name; a path that is named is believed.
+    let manifest: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();
+    for kind in ["bin", "test", "bench", "example"] {
+        for target in manifest.get(kind).and_then(toml::Value::as_array).into_iter().flatten() {
+            let path = target.get("path").and_then(toml::Value::as_str);
+            let path = path.unwrap_or_else(|| panic!("{kind} {}: no path in Cargo.toml", target["name"]));
+            assert!(root().join(path).exists(), "{path}");
+        }
+    }
+    for found in ["autotests", "autobenches"] {
+        assert_eq!(
+            manifest["package"][found].as_bool(),
+            Some(false),
+            "{found}: what is found by its place may be absent"
+        );
     }
 }
 
