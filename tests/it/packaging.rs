@@ -159,6 +159,44 @@ fn the_samples_name_settings_that_exist() {
     }
 }
 
+#[test]
+fn who_may_attest_or_publish_compiles_nothing() {
+    let workflow = text(".github/workflows/release.yml");
+    let parsed: serde_json::Value = serde_saphyr::from_str(&workflow).unwrap();
+    assert_eq!(parsed["permissions"], serde_json::json!({}), "what a job may do stands at the job");
+    let mut compile = Vec::new();
+    for (name, job) in parsed["jobs"].as_object().unwrap() {
+        let steps = serde_json::to_string(&job["steps"]).unwrap();
+        let compiles = steps.contains("cargo ") || steps.contains("docker/build-push-action");
+        let may: Vec<&String> = job["permissions"].as_object().unwrap().keys().collect();
+        if compiles {
+            compile.push(name.as_str());
+            assert!(!may.iter().any(|may| *may == "id-token" || *may == "attestations"), "{name}: {may:?}");
+            assert_eq!(job["permissions"]["contents"], "read", "{name}");
+        }
+        assert!(!steps.contains("download-artifact") || steps.contains(r#""pattern":"octoswarm-*""#), "{name}");
+    }
+    assert_eq!(compile, ["binaries", "image"]);
+}
+
+#[test]
+fn actions_are_named_by_their_commit() {
+    let pinned = Regex::new(r"uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$").unwrap();
+    for file in ["ci.yml", "release.yml"] {
+        let workflow = text(&format!(".github/workflows/{file}"));
+        let used: Vec<&str> = workflow.lines().filter(|line| line.contains("uses:")).collect();
+        assert!(!used.is_empty(), "{file}");
+        for line in used {
+            assert!(pinned.is_match(line), "{file}: {line}");
+        }
+        assert_eq!(
+            workflow.matches("actions/checkout@").count(),
+            workflow.matches("persist-credentials: false").count(),
+            "{file}: a token stays behind"
+        );
+    }
+}
+
 /// `name version` of each crate that the list names.
 fn listed() -> BTreeSet<String> {
     let page = text("THIRD-PARTY.md");
