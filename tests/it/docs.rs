@@ -339,7 +339,7 @@ async fn a_backup_as_the_documents_take_it_opens_again() {
     let running = Store::open(state.path(), Clock::system()).await.unwrap();
     running.set_cursor("deliveries/read-to", "7").await.unwrap();
     let backup = restored.path().join("octoswarm.db");
-    let sql = sql.replace("/var/backups/octoswarm.db", backup.to_str().unwrap());
+    let sql = sql.replace("/var/backups/octoswarm/octoswarm.db", backup.to_str().unwrap());
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(state.path().join("octoswarm.db"));
     let mut connection = options.connect().await.unwrap();
     sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();

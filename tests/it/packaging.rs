@@ -147,6 +147,24 @@ fn the_unit_starts_what_is_there() {
     }
 }
 
+/// What stands in an installed unit's place has to be the packaged one.
+#[test]
+fn the_page_on_installing_uses_the_packaged_unit() {
+    let (page, unit) = (text("docs/install.md"), text("packaging/octoswarm.service"));
+    assert!(page.contains("install -m 644 packaging/octoswarm.service /etc/systemd/system/octoswarm.service"));
+    assert!(!page.contains("ExecStart="), "a second unit");
+    for credential in unit.lines().filter_map(|line| line.strip_prefix("LoadCredential=")) {
+        let file = credential.split_once(':').unwrap().1;
+        assert!(page.contains(file), "{file}");
+    }
+    for limit in ["MemoryMax=", "TasksMax="] {
+        assert!(unit.contains(limit), "{limit}");
+    }
+    for limit in ["mem_limit:", "pids_limit:"] {
+        assert!(text("compose.yml").contains(limit), "{limit}");
+    }
+}
+
 #[test]
 fn the_samples_name_settings_that_exist() {
     for file in ["compose.yml", ".github/workflows/release.yml"] {
