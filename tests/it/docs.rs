@@ -24,7 +24,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn files_under(dir: &Path, extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files_under(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -160,7 +160,7 @@ fn every_link_leads_somewhere() {
 }
 
 /// Without `..`.
-fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -339,7 +339,7 @@ async fn a_backup_as_the_documents_take_it_opens_again() {
     let running = Store::open(state.path(), Clock::system()).await.unwrap();
     running.set_cursor("deliveries/read-to", "7").await.unwrap();
     let backup = restored.path().join("octoswarm.db");
-    let sql = sql.replace("/var/backups/octoswarm.db", backup.to_str().unwrap());
+    let sql = sql.replace("/var/backups/octoswarm/octoswarm.db", backup.to_str().unwrap());
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(state.path().join("octoswarm.db"));
     let mut connection = options.connect().await.unwrap();
     sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();

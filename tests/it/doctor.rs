@@ -39,7 +39,7 @@ impl Patient {
         rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
         let mut options = Options::new(AppManifest::parse(manifest).unwrap(), SECRET);
         change(&mut options);
-        let github = GitHubBox::start(options).await.unwrap();
+        let github = GitHubBox::start(crate::support::recorded(options)).await.unwrap();
         github.set_webhook_url("http://127.0.0.1:1/webhook");
         let dir = tempfile::tempdir().unwrap();
         let variables = BTreeMap::from([

@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use regex::Regex;
+
+use crate::docs::{files_under, plain};
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -65,6 +69,57 @@ fn the_image_is_made_of_what_is_there() {
     }
 }
 
+/// Every path that the compiler reads beside Rust files, as the source names them, from the project's folder.
+fn what_the_build_reads() -> BTreeSet<String> {
+    let mut read: BTreeSet<String> = ["Cargo.toml", "Cargo.lock", "src", "askama.toml"].map(String::from).into();
+    let beside = Regex::new(r#"include_(?:str|bytes)!\("([^"]+)"\)"#).unwrap();
+    let from_the_root = Regex::new(r#"(?:#\[folder = |migrate!\()"([^"]+)"[\])]"#).unwrap();
+    for file in files_under(&root().join("src"), "rs") {
+        let source = std::fs::read_to_string(&file).unwrap();
+        let folder = file.parent().unwrap().strip_prefix(root()).unwrap();
+        for found in beside.captures_iter(&source) {
+            read.insert(plain(&folder.join(&found[1])).to_str().unwrap().to_owned());
+        }
+        read.extend(from_the_root.captures_iter(&source).map(|found| found[1].to_owned()));
+    }
+    let templates: toml::Table = toml::from_str(&text("askama.toml")).unwrap();
+    let folders = templates["general"]["dirs"].as_array().unwrap();
+    read.extend(folders.iter().map(|folder| folder.as_str().unwrap().to_owned()));
+    read
+}
+
+#[test]
+fn the_image_is_built_with_all_that_the_build_reads() {
+    let ignored = text(".dockerignore");
+    assert!(ignored.lines().any(|line| line == "*"), "what is not named does not go to the engine");
+    let kept: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    let reaches = |path: &str| kept.iter().any(|kept| Path::new(path).starts_with(kept));
+    let read = what_the_build_reads();
+    for known in ["app-manifest.yml", "fixtures/repos/shop", "src/analysis/rules", "src/store/migrations/sqlite"] {
+        assert!(read.contains(known), "{known} is not seen by this test: {read:?}");
+    }
+    for path in &read {
+        assert!(root().join(path).exists(), "{path}");
+        assert!(reaches(path), "{path} does not reach the engine");
+    }
+    // Cargo builds nothing where it cannot find a target's file by its name; a path that is named is believed.
+    let manifest: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();
+    for kind in ["bin", "test", "bench", "example"] {
+        for target in manifest.get(kind).and_then(toml::Value::as_array).into_iter().flatten() {
+            let path = target.get("path").and_then(toml::Value::as_str);
+            let path = path.unwrap_or_else(|| panic!("{kind} {}: no path in Cargo.toml", target["name"]));
+            assert!(root().join(path).exists(), "{path}");
+        }
+    }
+    for found in ["autotests", "autobenches"] {
+        assert_eq!(
+            manifest["package"][found].as_bool(),
+            Some(false),
+            "{found}: what is found by its place may be absent"
+        );
+    }
+}
+
 #[test]
 fn the_first_stage_is_as_new_as_the_project_asks() {
     let from = instructions().into_iter().find(|(word, _)| word == "FROM").unwrap().1;
@@ -92,6 +147,24 @@ fn the_unit_starts_what_is_there() {
     }
 }
 
+/// What stands in an installed unit's place has to be the packaged one.
+#[test]
+fn the_page_on_installing_uses_the_packaged_unit() {
+    let (page, unit) = (text("docs/install.md"), text("packaging/octoswarm.service"));
+    assert!(page.contains("install -m 644 packaging/octoswarm.service /etc/systemd/system/octoswarm.service"));
+    assert!(!page.contains("ExecStart="), "a second unit");
+    for credential in unit.lines().filter_map(|line| line.strip_prefix("LoadCredential=")) {
+        let file = credential.split_once(':').unwrap().1;
+        assert!(page.contains(file), "{file}");
+    }
+    for limit in ["MemoryMax=", "TasksMax="] {
+        assert!(unit.contains(limit), "{limit}");
+    }
+    for limit in ["mem_limit:", "pids_limit:"] {
+        assert!(text("compose.yml").contains(limit), "{limit}");
+    }
+}
+
 #[test]
 fn the_samples_name_settings_that_exist() {
     for file in ["compose.yml", ".github/workflows/release.yml"] {
@@ -101,6 +174,44 @@ fn the_samples_name_settings_that_exist() {
     }
     for file in ["LICENSE", "LICENSE-APACHE", "THIRD-PARTY.md", "packaging/octoswarm.service"] {
         assert!(root().join(file).exists() && text(".github/workflows/release.yml").contains(file), "{file}");
+    }
+}
+
+#[test]
+fn who_may_attest_or_publish_compiles_nothing() {
+    let workflow = text(".github/workflows/release.yml");
+    let parsed: serde_json::Value = serde_saphyr::from_str(&workflow).unwrap();
+    assert_eq!(parsed["permissions"], serde_json::json!({}), "what a job may do stands at the job");
+    let mut compile = Vec::new();
+    for (name, job) in parsed["jobs"].as_object().unwrap() {
+        let steps = serde_json::to_string(&job["steps"]).unwrap();
+        let compiles = steps.contains("cargo ") || steps.contains("docker/build-push-action");
+        let may: Vec<&String> = job["permissions"].as_object().unwrap().keys().collect();
+        if compiles {
+            compile.push(name.as_str());
+            assert!(!may.iter().any(|may| *may == "id-token" || *may == "attestations"), "{name}: {may:?}");
+            assert_eq!(job["permissions"]["contents"], "read", "{name}");
+        }
+        assert!(!steps.contains("download-artifact") || steps.contains(r#""pattern":"octoswarm-*""#), "{name}");
+    }
+    assert_eq!(compile, ["binaries", "image"]);
+}
+
+#[test]
+fn actions_are_named_by_their_commit() {
+    let pinned = Regex::new(r"uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$").unwrap();
+    for file in ["ci.yml", "release.yml"] {
+        let workflow = text(&format!(".github/workflows/{file}"));
+        let used: Vec<&str> = workflow.lines().filter(|line| line.contains("uses:")).collect();
+        assert!(!used.is_empty(), "{file}");
+        for line in used {
+            assert!(pinned.is_match(line), "{file}: {line}");
+        }
+        assert_eq!(
+            workflow.matches("actions/checkout@").count(),
+            workflow.matches("persist-credentials: false").count(),
+            "{file}: a token stays behind"
+        );
     }
 }
 

@@ -26,7 +26,7 @@ pub async fn github() -> GitHubBox {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     let manifest = AppManifest::parse("name: none\ndefault_permissions: {}").unwrap();
     let options = Options { unregistered: true, ..Options::new(manifest, "") };
-    let github = GitHubBox::start(options).await.unwrap();
+    let github = GitHubBox::start(crate::support::recorded(options)).await.unwrap();
     github.people().create_repo(REPO, Change::new().write("a.py", "x = 1\n")).await.unwrap();
     github.people().create_repo("octo/shop", Change::new().write("b.py", "y = 1\n")).await.unwrap();
     github

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use octoswarm::analysis::Engine;
-use octoswarm::config::{Error, Overrides, RepoConfig, ServerConfig};
+use octoswarm::config::{Error, Overrides, RepoConfig, Resolution};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl Sample<'_> {
     pub fn faults(&self, block: &Block) -> Vec<String> {
         match block.language.as_str() {
             "console" => self.console(&block.text),
-            "toml" => toml(&block.text).err().into_iter().collect(),
+            "toml" => toml(&block.text),
             "yaml" => self.yaml(&block.text),
             "json" => serde_json::from_str::<Value>(&block.text).err().map(|e| e.to_string()).into_iter().collect(),
             "ini" => self.unit(&block.text),
@@ -79,7 +79,7 @@ impl Sample<'_> {
         for command in &commands {
             faults.extend(command.faults(self));
             if command.program() == "cat" && command.words.last().is_some_and(|file| file.ends_with(".toml")) {
-                faults.extend(toml(&command.output).err());
+                faults.extend(toml(&command.output));
             }
             if command.output.starts_with('{') {
                 faults.extend(serde_json::from_str::<Value>(&command.output).err().map(|e| e.to_string()));
@@ -184,7 +184,9 @@ impl Sample<'_> {
         let mut faults: Vec<_> = balanced(text).err().into_iter().collect();
         for line in text.lines().map(str::trim) {
             if let Some(place) = line.strip_prefix("handle /") {
-                faults.extend(self.route(&format!("/{}", place.trim_end_matches('{').trim().trim_end_matches("/*"))));
+                faults.extend(
+                    self.route(&format!("/{}", place.trim_end_matches('{').trim().trim_end_matches(['/', '*']))),
+                );
             }
             if let Some(address) = line.strip_prefix("reverse_proxy ") {
                 faults.extend(default_address(address));
@@ -243,16 +245,25 @@ fn found(python: &str) -> Vec<String> {
     ENGINE.scan("src/sample.py", python).findings.into_iter().map(|finding| finding.rule.0.to_string()).collect()
 }
 
-/// The server's own parser reads it: unknown keys and wrong values are faults, files that are only named are not.
-fn toml(text: &str) -> Result<(), String> {
+/// Whatever the server's own parser finds: unknown keys and wrong values are faults, files that are only named are not.
+fn toml(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("octoswarm.toml");
     std::fs::write(&file, text).unwrap();
     let overrides = Overrides { file: Some(file), state: Some(folder.path().to_owned()), ..Overrides::default() };
-    match ServerConfig::load(&overrides) {
-        Err(error @ (Error::Invalid { .. } | Error::Empty { .. })) => Err(error.to_string()),
-        Ok(_) | Err(_) => Ok(()),
-    }
+    let faults = Resolution::load(&overrides).faults.into_iter();
+    faults
+        .filter(|fault| matches!(fault, Error::Invalid { .. } | Error::Empty { .. }))
+        .map(|fault| fault.to_string())
+        .collect()
+}
+
+#[test]
+fn every_wrong_setting_of_a_sample_is_noticed() {
+    let faults = toml("app_id = 7\nprivate_key_file = \"/nowhere\"\naccounts = [\"a b\"]\nlisten = \"here\"\n");
+    let named = |name: &str| faults.iter().any(|fault| fault.contains(name));
+    assert!(faults.len() == 2 && named("accounts") && named("listen"), "{faults:?}");
+    assert_eq!(toml("app_id = 7\nwebhook_secret_files = [\"/nowhere\"]\n"), Vec::<String>::new());
 }
 
 fn balanced(text: &str) -> Result<(), String> {

@@ -7,7 +7,7 @@ use super::sample::Sample;
 use crate::support::git;
 
 /// Programs that the documents may use beside ours; each has to be there for a reader of these pages.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     "cat",
     "cd",
     "chmod",
@@ -24,6 +24,7 @@ const KNOWN: [&str; 18] = [
     "sqlite3",
     "systemctl",
     "tee",
+    "umask",
     "useradd",
     "mv",
 ];
@@ -95,9 +96,12 @@ fn split(line: &str) -> Result<Vec<Vec<String>>, String> {
 
 fn command(words: Vec<String>) -> Command {
     let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| name.starts_with(char::is_uppercase));
-    let count = words.iter().take_while(|word| assigns(word)).count();
-    let assigned = words[..count].iter().map(|word| word.split('=').next().unwrap().to_owned()).collect();
-    let mut words = words[count..].to_vec();
+    let take_assigned = |words: &mut Vec<String>| {
+        let count = words.iter().take_while(|word| assigns(word)).count();
+        words.drain(..count).map(|word| word.split('=').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut words = words;
+    let mut assigned = take_assigned(&mut words);
     while words.first().is_some_and(|word| word == "sudo") {
         words.remove(0);
         while words.first().is_some_and(|word| word.starts_with('-')) {
@@ -106,6 +110,10 @@ fn command(words: Vec<String>) -> Command {
                 words.remove(0);
             }
         }
+    }
+    if words.first().is_some_and(|word| word == "env") {
+        words.remove(0);
+        assigned.extend(take_assigned(&mut words));
     }
     if let Some(at) = words.iter().position(|word| word.starts_with('>') || word == "2>&1") {
         words.truncate(at);
@@ -158,7 +166,8 @@ impl Command {
                     .then_some("unknown flag")
             }
             "systemctl" => {
-                let verbs = ["daemon-reload", "enable", "disable", "start", "stop", "restart", "status", "reload"];
+                let verbs =
+                    ["daemon-reload", "edit", "enable", "disable", "start", "stop", "restart", "status", "reload"];
                 let words: Vec<_> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
                 let fits = words.first().is_some_and(|verb| verbs.contains(&verb.as_str()))
                     && words.get(1).is_none_or(|unit| unit.starts_with("octoswarm"));
@@ -167,6 +176,13 @@ impl Command {
             "journalctl" => (!arguments.iter().any(|word| word == "octoswarm")).then_some("not our unit"),
             "openssl" => {
                 (!matches!(arguments, [rand, hex, _] if rand == "rand" && hex == "-hex")).then_some("not known")
+            }
+            "sh" if arguments.first().is_some_and(|flag| flag == "-c") => {
+                match commands(&format!("$ {}", arguments.get(1).map_or("", String::as_str))) {
+                    Ok(inner) => faults.extend(inner.iter().flat_map(|command| command.faults(known))),
+                    Err(fault) => faults.push(fault),
+                }
+                None
             }
             "bash" | "sh" | "node" | "python3" => {
                 let script = arguments.iter().find(|word| !word.starts_with('-'));
@@ -183,7 +199,8 @@ impl Command {
                 // What stands after our image is for our own program.
                 if let Some(at) =
                     arguments.iter().rposition(|word| word.starts_with("octoswarm") && !word.contains('/'))
-                    && arguments.first().is_some_and(|verb| verb == "run")
+                    && arguments.first().is_some_and(|verb| ["run", "exec"].contains(&verb.as_str()))
+                    && at + 1 < arguments.len()
                 {
                     let ours = octoswarm::cli::parses(&arguments[at + 1..]);
                     faults.extend(ours.err().map(|error| format!("`{typed}`: {error}")));
