@@ -98,9 +98,10 @@ impl Sample<'_> {
             if value.get("on").is_none() {
                 faults.push("the workflow has no `on`".to_owned());
             }
+            let expression = Regex::new(r"\$\{\{[^}]*\}\}").unwrap();
             for step in jobs.values().filter_map(|job| job["steps"].as_array()).flatten() {
                 let Some(run) = step["run"].as_str() else { continue };
-                let typed = Regex::new(r"\$\{\{[^}]*\}\}").unwrap().replace_all(run, "main").into_owned();
+                let typed = expression.replace_all(run, "main").into_owned();
                 let typed: String = typed.lines().map(|line| format!("$ {line}\n")).collect();
                 faults.extend(self.console(&typed));
             }
