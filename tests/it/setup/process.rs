@@ -93,13 +93,13 @@ async fn a_server_without_an_app_gets_one_and_goes_on_with_it() {
         waits.says("no GitHub App is set up yet");
     }
 
-    let health = |base: &str| {
+    let health = async |base: &str| {
         let listen = base.strip_prefix("http://").unwrap();
         let output =
-            Command::new(env!("CARGO_BIN_EXE_octoswarm")).args(["health", "--listen", listen]).output().unwrap();
+            Command::new(env!("CARGO_BIN_EXE_octoswarm")).args(["health", "--listen", listen]).output().await.unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
-    assert_eq!(health(&base), (Some(0), "waits to be set up\n".to_owned()));
+    assert_eq!(health(&base).await, (Some(0), "waits to be set up\n".to_owned()));
     let mode = std::fs::metadata(dir.path().join("state")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700, "bodies of private repositories will lie there");
 
@@ -115,7 +115,7 @@ async fn a_server_without_an_app_gets_one_and_goes_on_with_it() {
     assert_eq!(std::fs::metadata(&keys).unwrap().permissions().mode() & 0o777, 0o600);
     server.hears("served from now on");
     assert_eq!(browser.open(&format!("{base}/readyz")).await.status, StatusCode::OK, "in the same process");
-    assert_eq!(health(&base), (Some(0), "ready\n".to_owned()));
+    assert_eq!(health(&base).await, (Some(0), "ready\n".to_owned()));
 
     let form = browser.open(&page.link("Install on GitHub")).await.form("/installations/new").set("account", "octo");
     browser.submit(&form).await.says("Installed");
