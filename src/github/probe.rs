@@ -102,7 +102,7 @@ impl Github {
         let insecure = match wire.insecure_ssl {
             None | Some(Value::Null) => false,
             Some(Value::String(text)) => text != "0",
-            Some(other) => other != Value::from(0),
+            Some(other) => other != 0,
         };
         Ok(HookConfig {
             url: wire.url.unwrap_or_default(),
