@@ -29,7 +29,7 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
     let overrides = Overrides { file: args.config, listen: args.listen, state: args.state, poll: args.poll };
     match Start::load(&overrides).map_err(|e| Failure::Usage(e.into()))? {
         Start::Configured(config) => serve(*config).await,
-        Start::SetUp(config) => set_up(config).await,
+        Start::SetUp(config) => set_up(*config).await,
     }
 }
 

@@ -35,7 +35,7 @@ pub struct ServerConfig {
 pub enum Start {
     Configured(Box<ServerConfig>),
     /// No App is named anywhere: one can be registered from the browser.
-    SetUp(SetUpConfig),
+    SetUp(Box<SetUpConfig>),
 }
 
 /// What set-up mode runs with.
@@ -236,9 +236,9 @@ impl Resolution {
             Metrics::read(&mut reader, file.metrics_listen, file.metrics_token_file.as_deref());
             tuning_of(&mut reader, &file, poll);
             let overrides = overrides.clone();
-            state
-                .clone()
-                .map(|state| Start::SetUp(SetUpConfig { listen, state, log, public_url, web_url, api_url, overrides }))
+            state.clone().map(|state| {
+                Start::SetUp(Box::new(SetUpConfig { listen, state, log, public_url, web_url, api_url, overrides }))
+            })
         } else {
             server(&mut reader, overrides, &file, registration).and_then(|rest| {
                 let state = state.clone()?;
