@@ -72,7 +72,7 @@ mod tests {
     fn what_was_never_finished_can_be_cleared_away() {
         let dir = tempfile::tempdir().unwrap();
         write_atomic(&dir.path().join("kept.json"), b"{}").unwrap();
-        fs::write(dir.path().join(format!("{UNFINISHED}x1")), b"{").unwrap();
+        write_atomic(&dir.path().join(format!("{UNFINISHED}x1")), b"{").unwrap();
         remove_unfinished(dir.path()).unwrap();
         let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["kept.json"]);
