@@ -5,6 +5,7 @@ use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
+use super::body::Packed;
 use super::row::{self, stored_enum};
 use super::{Error, JobState, NewJob, Store, job};
 use crate::domain::{DeliveryId, Job, Millis};
@@ -127,7 +128,7 @@ impl Store {
     /// The database failed or a row is damaged.
     pub async fn deliveries(&self, limit: usize, before: Option<Millis>) -> Result<Vec<DeliveryRow>, Error> {
         let rows = sqlx::query(
-            "SELECT guid, event, x'' AS body, body_hash, hook, target_kind, target, state, reason, replay_of, received_at,
+            "SELECT guid, event, x'' AS body, 0 AS packed, body_hash, hook, target_kind, target, state, reason, replay_of, received_at,
                     settled_at, redeliveries, redelivered_at
              FROM delivery WHERE received_at < ? ORDER BY received_at DESC, rowid DESC LIMIT ?",
         )
@@ -169,15 +170,17 @@ impl Store {
     ) -> Result<(), Error> {
         let mut tx = self.begin_one().await?;
         let done = sqlx::query(
-            "UPDATE delivery SET state = ?, reason = ?, settled_at = ?, body = CASE WHEN ? THEN x'' ELSE body END WHERE guid = ?",
+            "UPDATE delivery SET state = ?1, reason = ?2, settled_at = ?3, body = CASE WHEN ?4 THEN x'' ELSE body END,
+                    packed = CASE WHEN ?4 THEN 0 ELSE packed END
+             WHERE guid = ?5",
         )
-            .bind(state.as_str())
-            .bind(reason)
-            .bind((state != DeliveryState::Received).then(|| self.now()))
-            .bind(dismiss)
-            .bind(guid.as_str())
-            .execute(&mut *tx)
-            .await?;
+        .bind(state.as_str())
+        .bind(reason)
+        .bind((state != DeliveryState::Received).then(|| self.now()))
+        .bind(dismiss)
+        .bind(guid.as_str())
+        .execute(&mut *tx)
+        .await?;
         tx.commit().await?;
         if done.rows_affected() == 0 {
             return Err(Error::NotFound { what: "delivery", id: guid.to_string() });
@@ -186,25 +189,31 @@ impl Store {
     }
 }
 
+/// A delivery on its way into its row.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) new: NewDelivery,
+    /// Of the body as it was received.
+    pub(super) body_hash: String,
+    pub(super) body: Packed,
+    /// Why nothing is to be done about it.
+    pub(super) ignored: Option<String>,
+}
+
 /// One delivery within the inbox's transaction.
-pub(super) async fn insert(
-    conn: &mut SqliteConnection,
-    new: &NewDelivery,
-    body_hash: &str,
-    ignored: Option<&str>,
-    now: Millis,
-) -> Result<Accepted, Error> {
+pub(super) async fn insert(conn: &mut SqliteConnection, arrival: &Arrival, now: Millis) -> Result<Accepted, Error> {
+    let Arrival { new, body_hash, body, ignored } = arrival;
     let state = if ignored.is_some() { DeliveryState::Ignored } else { DeliveryState::Received };
     let inserted: Option<Option<String>> = sqlx::query_scalar(
-        "INSERT INTO delivery (guid, event, body, body_hash, hook, target_kind, target, state, reason, replay_of, received_at, settled_at)
+        "INSERT INTO delivery (guid, event, body, body_hash, hook, target_kind, target, state, reason, replay_of, received_at, settled_at, packed)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
              (SELECT guid FROM delivery WHERE body_hash = ?4 AND event = ?2 AND guid <> ?1 ORDER BY received_at, rowid LIMIT 1),
-             ?10, ?11)
+             ?10, ?11, ?12)
          ON CONFLICT (guid) DO NOTHING RETURNING replay_of",
     )
     .bind(new.guid.as_str())
     .bind(&new.event)
-    .bind(&new.body[..])
+    .bind(&body.bytes[..])
     .bind(body_hash)
     .bind(&new.target.hook)
     .bind(&new.target.kind)
@@ -212,10 +221,11 @@ pub(super) async fn insert(
     .bind(state.as_str())
     .bind(ignored)
     .bind(new.received_at)
-    .bind(ignored.map(|_| now))
+    .bind(ignored.as_ref().map(|_| now))
+    .bind(body.packed)
     .fetch_optional(&mut *conn)
     .await?;
-    let Some(original) = inserted else { return again(conn, new, ignored, now).await };
+    let Some(original) = inserted else { return again(conn, arrival, now).await };
     if ignored.is_none() {
         insert_job(conn, &new.guid, now).await?;
     }
@@ -229,24 +239,20 @@ pub(super) async fn insert(
 }
 
 /// A GUID that is there already.
-async fn again(
-    conn: &mut SqliteConnection,
-    new: &NewDelivery,
-    ignored: Option<&str>,
-    now: Millis,
-) -> Result<Accepted, Error> {
+async fn again(conn: &mut SqliteConnection, arrival: &Arrival, now: Millis) -> Result<Accepted, Error> {
     let state: String = sqlx::query_scalar(
         "UPDATE delivery SET redeliveries = redeliveries + 1, redelivered_at = ? WHERE guid = ? RETURNING state",
     )
     .bind(now)
-    .bind(new.guid.as_str())
+    .bind(arrival.new.guid.as_str())
     .fetch_one(&mut *conn)
     .await?;
-    if ignored.is_none() { revive(conn, new, &state, now).await } else { Ok(Accepted::Known) }
+    if arrival.ignored.is_none() { revive(conn, arrival, &state, now).await } else { Ok(Accepted::Known) }
 }
 
 /// A redelivery brings a dead job back; a job that lives, or that came to its end, is left alone.
-async fn revive(conn: &mut SqliteConnection, new: &NewDelivery, state: &str, now: Millis) -> Result<Accepted, Error> {
+async fn revive(conn: &mut SqliteConnection, arrival: &Arrival, state: &str, now: Millis) -> Result<Accepted, Error> {
+    let Arrival { new, body, .. } = arrival;
     let key = Job::Delivery { guid: new.guid.clone() }.unique_key();
     let last: Option<(i64, String)> =
         sqlx::query_as("SELECT id, state FROM job WHERE unique_key = ? ORDER BY id DESC LIMIT 1")
@@ -265,14 +271,17 @@ async fn revive(conn: &mut SqliteConnection, new: &NewDelivery, state: &str, now
     }
     // A body that was let go is there again.
     sqlx::query(
-        "UPDATE delivery SET event = ?, body = CASE WHEN length(body) = 0 THEN ? ELSE body END, state = 'received', reason = NULL,
-                settled_at = NULL WHERE guid = ?",
+        "UPDATE delivery SET event = ?1, body = CASE WHEN length(body) = 0 THEN ?2 ELSE body END,
+                packed = CASE WHEN length(body) = 0 THEN ?3 ELSE packed END, state = 'received', reason = NULL,
+                settled_at = NULL
+         WHERE guid = ?4",
     )
-        .bind(&new.event)
-        .bind(&new.body[..])
-        .bind(new.guid.as_str())
-        .execute(&mut *conn)
-        .await?;
+    .bind(&new.event)
+    .bind(&body.bytes[..])
+    .bind(body.packed)
+    .bind(new.guid.as_str())
+    .execute(&mut *conn)
+    .await?;
     Ok(Accepted::Revived)
 }
 
@@ -285,11 +294,12 @@ async fn insert_job(conn: &mut SqliteConnection, guid: &DeliveryId, now: Millis)
 }
 
 fn load(row: &SqliteRow) -> Result<DeliveryRow, Error> {
-    let body: Vec<u8> = row.try_get("body")?;
+    let bytes: Vec<u8> = row.try_get("body")?;
+    let body = Packed { bytes: Bytes::from(bytes), packed: row.try_get("packed")? }.unpack()?;
     Ok(DeliveryRow {
         guid: row::required(row::delivery_id(row, "guid")?, "delivery")?,
         event: row.try_get("event")?,
-        body: Bytes::from(body),
+        body,
         body_hash: row.try_get("body_hash")?,
         target: Target { hook: row.try_get("hook")?, kind: row.try_get("target_kind")?, id: row.try_get("target")? },
         state: DeliveryState::load(row)?,

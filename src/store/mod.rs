@@ -6,6 +6,7 @@
 //! The public face is methods and plain rows: no caller sees SQL, a pool or a transaction.
 
 mod bell;
+mod body;
 mod cursor;
 mod delivery;
 mod desk;
