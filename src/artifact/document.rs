@@ -5,12 +5,19 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::exchange::AgentError;
+
 /// The content of a document, and the agent that writes it.
 pub trait Content: Serialize + DeserializeOwned {
     /// The `agent` field, for instance `agent-1-scout` (S2.9).
     const AGENT: &'static str;
     /// The file's name under a run's folder, for instance `current-issue.json`.
     const FILE: &'static str;
+
+    /// What `status` says of a document that did not fail.
+    fn status(&self) -> &'static str {
+        "completed"
+    }
 }
 
 /// One of the swarm's documents. A failed one has no content but what went wrong.
@@ -18,20 +25,7 @@ pub trait Content: Serialize + DeserializeOwned {
 pub struct Document<T> {
     /// ISO 8601, UTC.
     pub timestamp: String,
-    pub outcome: Result<T, Vec<Fault>>,
-}
-
-/// One entry of `errors`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
-    /// Stable, for programs: `locked`, `already-addressed`, `nothing-mechanical` …
-    pub code: String,
-    /// For people.
-    pub message: String,
-    #[serde(rename = "agentName")]
-    pub agent_name: String,
-    /// Whether trying again may help.
-    pub recoverable: bool,
+    pub outcome: Result<T, Vec<AgentError>>,
 }
 
 impl<T: Content> Document<T> {
@@ -42,13 +36,13 @@ impl<T: Content> Document<T> {
     /// A failure that trying again cannot change.
     pub fn failed(timestamp: String, code: &str, message: impl Into<String>) -> Self {
         let fault =
-            Fault { code: code.into(), message: message.into(), agent_name: T::AGENT.into(), recoverable: false };
+            AgentError { code: code.into(), message: message.into(), agent_name: T::AGENT.into(), recoverable: false };
         Self { timestamp, outcome: Err(vec![fault]) }
     }
 }
 
 /// The faults of a serialized document that says of itself that it failed.
-pub fn faults_of(document: &Value) -> Option<Vec<Fault>> {
+pub fn faults_of(document: &Value) -> Option<Vec<AgentError>> {
     (document.get("status")? == "failed")
         .then(|| document.get("errors").cloned().and_then(|errors| serde_json::from_value(errors).ok()))
         .map(Option::unwrap_or_default)
@@ -61,7 +55,7 @@ impl<T: Content> Serialize for Document<T> {
         map.insert("timestamp".into(), self.timestamp.clone().into());
         match &self.outcome {
             Ok(content) => {
-                map.insert("status".into(), "completed".into());
+                map.insert("status".into(), content.status().into());
                 match serde_json::to_value(content).map_err(S::Error::custom)? {
                     Value::Object(fields) => map.extend(fields),
                     _ => return Err(S::Error::custom("a document's content is an object")),
@@ -84,17 +78,22 @@ impl<'de, T: Content> Deserialize<'de> for Document<T> {
             timestamp: String,
             status: String,
             #[serde(default)]
-            errors: Vec<Fault>,
+            errors: Vec<AgentError>,
         }
         let value = Value::deserialize(deserializer)?;
         let frame = Frame::deserialize(&value).map_err(D::Error::custom)?;
         if frame.agent != T::AGENT {
             return Err(D::Error::custom(format!("`agent` is `{}`, not `{}`", frame.agent, T::AGENT)));
         }
-        let outcome = match frame.status.as_str() {
-            "completed" => Ok(serde_json::from_value(value).map_err(D::Error::custom)?),
-            "failed" => Err(frame.errors),
-            other => return Err(D::Error::custom(format!("`status` is `{other}`, not `completed` or `failed`"))),
+        let outcome = if frame.status == "failed" {
+            Err(frame.errors)
+        } else {
+            let content: T = serde_json::from_value(value).map_err(D::Error::custom)?;
+            let (found, want) = (frame.status, content.status());
+            if found != want {
+                return Err(D::Error::custom(format!("`status` is `{found}`, not `{want}` or `failed`")));
+            }
+            Ok(content)
         };
         Ok(Self { timestamp: frame.timestamp, outcome })
     }

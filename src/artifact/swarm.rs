@@ -1,10 +1,12 @@
 //! The documents that the contributing agents hand to each other. Names and values are wire format (S2.11 to S2.17).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::document::Content;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Documentation,
@@ -14,7 +16,7 @@ pub enum Kind {
     Refactor,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Difficulty {
     Trivial,
@@ -22,7 +24,7 @@ pub enum Difficulty {
     Medium,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     Low,
@@ -31,14 +33,14 @@ pub enum Risk {
 }
 
 /// The scout's `current-issue.json` (S2.11).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CurrentIssue {
     pub selected_issue: SelectedIssue,
     pub alternatives: Vec<Alternative>,
     pub search_stats: SearchStats,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectedIssue {
     pub url: String,
     pub title: String,
@@ -52,7 +54,7 @@ pub struct SelectedIssue {
     pub kind: Kind,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueRepository {
     pub owner: String,
     pub name: String,
@@ -62,14 +64,14 @@ pub struct IssueRepository {
     pub license: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {
     pub url: String,
     pub title: String,
     pub reason_not_selected: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchStats {
     pub total_searched: u64,
     pub filtered_out: u64,
@@ -77,7 +79,7 @@ pub struct SearchStats {
 }
 
 /// The analyst's `issue-analysis.json` (S2.12).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueAnalysis {
     pub issue_url: String,
     pub analysis: Analysis,
@@ -87,7 +89,7 @@ pub struct IssueAnalysis {
     pub blockers: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     pub summary: String,
     #[serde(rename = "type")]
@@ -101,14 +103,14 @@ pub struct Analysis {
     pub docs_update_required: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileToModify {
     pub path: String,
     pub change_type: ChangeType,
     pub description: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeType {
     Create,
@@ -116,7 +118,7 @@ pub enum ChangeType {
     Delete,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepositoryContext {
     pub contributing_guidelines: String,
     pub pr_template_exists: bool,
@@ -125,7 +127,7 @@ pub struct RepositoryContext {
     pub commit_convention: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImplementationPlan {
     pub steps: Vec<String>,
     pub estimated_time: String,
@@ -133,7 +135,7 @@ pub struct ImplementationPlan {
 }
 
 /// The explorer's `codebase-map.json` (S2.13).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodebaseMap {
     pub repository: MappedRepository,
     pub structure: Structure,
@@ -143,7 +145,7 @@ pub struct CodebaseMap {
     pub insights: Insights,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MappedRepository {
     pub owner: String,
     pub name: String,
@@ -153,7 +155,7 @@ pub struct MappedRepository {
     pub default_branch: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Structure {
     pub framework: String,
     pub language: String,
@@ -164,7 +166,7 @@ pub struct Structure {
     pub docs_dir: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RelevantFiles {
     /// Most relevant first.
     pub to_modify: Vec<RelevantFile>,
@@ -173,7 +175,7 @@ pub struct RelevantFiles {
     pub docs: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RelevantFile {
     pub path: String,
     pub purpose: String,
@@ -183,13 +185,13 @@ pub struct RelevantFile {
     pub content_preview: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReferenceFile {
     pub path: String,
     pub purpose: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeStyle {
     pub indent: String,
     pub quotes: Quotes,
@@ -200,14 +202,14 @@ pub struct CodeStyle {
     pub linter: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quotes {
     Single,
     Double,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildCommands {
     pub install: String,
     pub build: String,
@@ -215,14 +217,14 @@ pub struct BuildCommands {
     pub lint: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Insights {
     pub patterns_observed: Vec<String>,
     pub potential_gotchas: Vec<String>,
 }
 
 /// The coder's `code-changes.json` (S2.14).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeChanges {
     pub branch: String,
     pub changes: Vec<FileChange>,
@@ -233,7 +235,7 @@ pub struct CodeChanges {
     pub suggested_commit_message: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChange {
     pub file: String,
     pub action: FileAction,
@@ -244,7 +246,7 @@ pub struct FileChange {
     pub description: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileAction {
     Created,
@@ -252,14 +254,14 @@ pub enum FileAction {
     Deleted,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinesChanged {
     pub added: u64,
     pub removed: u64,
 }
 
 /// A check that did not run is false here, with a line "not run: …" in `errors` (A2.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Validation {
     pub lint_passed: bool,
     pub typecheck_passed: bool,
@@ -268,7 +270,7 @@ pub struct Validation {
     pub errors: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeSummary {
     pub total_files_changed: u64,
     pub total_additions: u64,
@@ -276,7 +278,7 @@ pub struct ChangeSummary {
 }
 
 /// `pr-created.json` (S2.17): the proof of what the pr agent's draft came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PrCreated {
     pub pr: CreatedPull,
     pub commits: Vec<CreatedCommit>,
@@ -285,7 +287,7 @@ pub struct PrCreated {
     pub summary: PullSummary,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CreatedPull {
     pub url: String,
     pub number: u64,
@@ -296,21 +298,21 @@ pub struct CreatedPull {
     pub draft: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PullState {
     Open,
     Draft,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CreatedCommit {
     pub sha: String,
     pub message: String,
     pub files_changed: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkedIssue {
     pub number: u64,
     pub url: String,
@@ -318,13 +320,13 @@ pub struct LinkedIssue {
     pub auto_close: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CiStatus {
     pub checks_started: bool,
     pub initial_status: CiState,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CiState {
     Pending,
@@ -332,12 +334,190 @@ pub enum CiState {
     Failure,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PullSummary {
     pub files_in_pr: u64,
     pub additions: u64,
     pub deletions: u64,
     pub commits: u64,
+}
+
+/// The tester's `test-changes.json` (S2.15).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestChanges {
+    pub tests_required: bool,
+    /// Why tests are, or are not, part of the change.
+    pub reason: String,
+    pub test_files: Vec<TestFileChange>,
+    pub validation: TestValidation,
+    pub summary: TestSummary,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestFileChange {
+    pub path: String,
+    pub action: WriteAction,
+    pub tests_added: Vec<TestAdded>,
+}
+
+/// Test and documentation files are never deleted by an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WriteAction {
+    Created,
+    Modified,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestAdded {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: TestKind,
+    /// A path, a function, or the behaviour that is held fast.
+    pub covers: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TestKind {
+    Unit,
+    Integration,
+    E2e,
+}
+
+/// False where nothing ran, with a line "not run: …" in `reason`; coverage is then `not measured` (A2.4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestValidation {
+    pub existing_tests_pass: bool,
+    pub new_tests_pass: bool,
+    pub coverage_before: String,
+    pub coverage_after: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestSummary {
+    pub tests_added: u64,
+    pub tests_modified: u64,
+    pub total_test_files: u64,
+}
+
+/// The docs agent's `docs-changes.json` (S2.16).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocsChanges {
+    pub docs_required: bool,
+    /// Why documentation is, or is not, part of the change.
+    pub reason: String,
+    pub doc_files: Vec<DocFileChange>,
+    pub validation: DocsValidation,
+    pub summary: DocsSummary,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocFileChange {
+    pub path: String,
+    pub action: WriteAction,
+    pub sections_updated: Vec<SectionUpdate>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SectionUpdate {
+    pub heading: String,
+    pub change: String,
+}
+
+/// False where nothing was checked (A2.4).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocsValidation {
+    pub links_valid: bool,
+    pub examples_tested: bool,
+    pub spelling_checked: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocsSummary {
+    pub files_updated: u64,
+    pub sections_added: u64,
+    pub sections_modified: u64,
+}
+
+/// The reviews agent's `review-activity.json` (S2.18). Its status is `monitoring` until `final_outcome` is there (A2.2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewActivity {
+    pub pr: WatchedPull,
+    /// Oldest first.
+    pub activity: Vec<Activity>,
+    pub ci_history: Vec<CiEntry>,
+    pub current_status: ReviewStatus,
+    pub final_outcome: Option<FinalOutcome>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchedPull {
+    pub url: String,
+    pub number: u64,
+    pub state: WatchedState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WatchedState {
+    Open,
+    Merged,
+    Closed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Activity {
+    /// ISO 8601, UTC.
+    pub timestamp: String,
+    #[serde(rename = "type")]
+    pub kind: ActivityKind,
+    pub details: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityKind {
+    ReviewReceived,
+    ChangesMade,
+    CommentReplied,
+    CiStatusChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CiEntry {
+    /// ISO 8601, UTC.
+    pub timestamp: String,
+    pub status: CiState,
+    pub checks_passed: u64,
+    pub checks_failed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewStatus {
+    pub reviews_received: u64,
+    pub approvals: u64,
+    pub changes_requested: u64,
+    pub comments_pending: u64,
+    pub ci_status: CiState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FinalOutcome {
+    pub result: Option<FinalResult>,
+    /// ISO 8601, UTC.
+    pub timestamp: Option<String>,
+    pub merged_by: Option<String>,
+    pub merge_commit: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FinalResult {
+    Merged,
+    Closed,
+    Abandoned,
+    Escalated,
 }
 
 macro_rules! contents {
@@ -354,5 +534,16 @@ contents! {
     IssueAnalysis "agent-2-analyst" "issue-analysis.json";
     CodebaseMap "agent-3-explorer" "codebase-map.json";
     CodeChanges "agent-4-coder" "code-changes.json";
+    TestChanges "agent-5-tester" "test-changes.json";
+    DocsChanges "agent-6-docs" "docs-changes.json";
     PrCreated "agent-7-pr" "pr-created.json";
+}
+
+impl Content for ReviewActivity {
+    const AGENT: &'static str = "agent-8-reviews";
+    const FILE: &'static str = "review-activity.json";
+
+    fn status(&self) -> &'static str {
+        if self.final_outcome.is_some() { "completed" } else { "monitoring" }
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{Error, Journal};
 use crate::agent::{Context, Role};
-use crate::artifact::Fault;
+use crate::artifact::AgentError;
 use crate::artifact::document::faults_of;
 
 /// Steps in any order; what they need decides when they run.
@@ -38,7 +38,7 @@ pub struct Outputs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
     pub role: Role,
-    pub faults: Vec<Fault>,
+    pub faults: Vec<AgentError>,
 }
 
 impl Outputs {

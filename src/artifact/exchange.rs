@@ -1,0 +1,337 @@
+//! What goes into an agent and comes out of it, whichever agent it is (S1.5 to S1.10), and its settings (S1.19).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::plan::{Plan, Task};
+use super::project::ProjectContext;
+
+/// All that an agent is given. One that runs outside reads it as a file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentInput {
+    /// Absent only for the manager, which makes it.
+    #[serde(default)]
+    pub project_context: Option<ProjectContext>,
+    #[serde(default)]
+    pub plan: Option<Plan>,
+    #[serde(default)]
+    pub task: Option<Task>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_input: Option<String>,
+    /// Outputs of the agents that this one builds on, in the order in which they ended.
+    #[serde(default)]
+    pub history: Vec<AgentOutput>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<BTreeMap<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub use_cache: Option<bool>,
+    /// Nothing is taken from the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+    /// What the flow starts from: the issue or the change, and the settings that bound the work. An addition of ours.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub facts: Value,
+}
+
+/// What an agent made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentOutput {
+    /// The registry's id; readers accept the role's name and every alias (A1.13).
+    pub agent_name: String,
+    /// ISO 8601, UTC.
+    pub timestamp: String,
+    pub status: OutputStatus,
+    /// The agent's document; null when it failed before there was one.
+    pub result: Value,
+    pub metadata: OutputMetadata,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputStatus {
+    Success,
+    Partial,
+    Failed,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputMetadata {
+    pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<TokenUsage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Vec<AgentError>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warnings: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_hit: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_key: Option<String>,
+    /// What only this kind of agent tells: `contextPath`, `iterations`, `askedClarifications`, `filesGenerated`, `totalLOC`,
+    /// `syntaxErrors`, `lintingIssues`, `testsExecuted`, `executionResults`, `coverageAchieved`, `findingsCount`, `bySeverity`,
+    /// `readiness` (S1.11 to S1.15), `promptVersion`.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenUsage {
+    pub input: u64,
+    pub output: u64,
+    pub total: u64,
+}
+
+/// What is wrong with an output, or could be better (S1.8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ValidationResult {
+    /// No issue is an error.
+    pub is_valid: bool,
+    pub issues: Vec<ValidationIssue>,
+    pub warnings: Vec<String>,
+    /// 100, less 25 for each missing top-level field and 5 for each defect in an item; never below 0.
+    #[schemars(range(max = 100))]
+    pub quality_score: u8,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ValidationIssue {
+    pub severity: IssueSeverity,
+    pub message: String,
+    /// The path, for instance `milestones[0].tasks[2].id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IssueSeverity {
+    Error,
+    Warning,
+}
+
+/// Why an agent has no output, or not all of it (S1.10). Also an entry of `errors` in a failed document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[serde(rename_all = "camelCase")]
+#[error("{message} ({code}, {agent_name})")]
+pub struct AgentError {
+    pub message: String,
+    /// See [`ErrorCode`]; documents of the swarm may carry finer words of ours, for instance `locked`.
+    pub code: String,
+    pub agent_name: String,
+    /// Whether trying again may help.
+    #[serde(default)]
+    pub recoverable: bool,
+}
+
+/// The codes of S1.21 to S1.25, and those for git (A1.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorCode {
+    PlanParseError,
+    PlanInvalidDependencies,
+    PlanInsufficientContext,
+    CodeSyntaxError,
+    CodeInvalidLanguage,
+    CodeModuleNotFound,
+    CodeCircularDependency,
+    TestGenerationFailed,
+    TestExecutionFailed,
+    TestCoverageInsufficient,
+    ReviewAnalysisFailed,
+    ApiTimeout,
+    ApiRateLimit,
+    ApiAuthenticationFailed,
+    InvalidInput,
+    OutputValidationFailed,
+    CacheError,
+    /// Clone or fetch.
+    GitFetch,
+    /// Commit or push.
+    GitPush,
+    /// A limit or a policy refused the change.
+    GitRefused,
+}
+
+impl ErrorCode {
+    pub const ALL: &'static [Self] = &[
+        Self::PlanParseError,
+        Self::PlanInvalidDependencies,
+        Self::PlanInsufficientContext,
+        Self::CodeSyntaxError,
+        Self::CodeInvalidLanguage,
+        Self::CodeModuleNotFound,
+        Self::CodeCircularDependency,
+        Self::TestGenerationFailed,
+        Self::TestExecutionFailed,
+        Self::TestCoverageInsufficient,
+        Self::ReviewAnalysisFailed,
+        Self::ApiTimeout,
+        Self::ApiRateLimit,
+        Self::ApiAuthenticationFailed,
+        Self::InvalidInput,
+        Self::OutputValidationFailed,
+        Self::CacheError,
+        Self::GitFetch,
+        Self::GitPush,
+        Self::GitRefused,
+    ];
+
+    /// As it goes on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PlanParseError => "PLAN_001",
+            Self::PlanInvalidDependencies => "PLAN_002",
+            Self::PlanInsufficientContext => "PLAN_003",
+            Self::CodeSyntaxError => "CODE_001",
+            Self::CodeInvalidLanguage => "CODE_002",
+            Self::CodeModuleNotFound => "CODE_003",
+            Self::CodeCircularDependency => "CODE_004",
+            Self::TestGenerationFailed => "TEST_001",
+            Self::TestExecutionFailed => "TEST_002",
+            Self::TestCoverageInsufficient => "TEST_003",
+            Self::ReviewAnalysisFailed => "REVIEW_001",
+            Self::ApiTimeout => "API_001",
+            Self::ApiRateLimit => "API_002",
+            Self::ApiAuthenticationFailed => "API_003",
+            Self::InvalidInput => "ERR_001",
+            Self::OutputValidationFailed => "ERR_002",
+            Self::CacheError => "ERR_003",
+            Self::GitFetch => "GIT_001",
+            Self::GitPush => "GIT_002",
+            Self::GitRefused => "GIT_003",
+        }
+    }
+
+    /// Whether trying again may help (A1.8).
+    pub fn recoverable(self) -> bool {
+        matches!(
+            self,
+            Self::CodeSyntaxError
+                | Self::CodeModuleNotFound
+                | Self::TestGenerationFailed
+                | Self::TestExecutionFailed
+                | Self::ReviewAnalysisFailed
+                | Self::ApiTimeout
+                | Self::ApiRateLimit
+                | Self::OutputValidationFailed
+                | Self::CacheError
+        )
+    }
+
+    /// An error of that code, recoverable as its code is.
+    pub fn error(self, agent_name: impl Into<String>, message: impl Into<String>) -> AgentError {
+        AgentError {
+            message: message.into(),
+            code: self.as_str().to_owned(),
+            agent_name: agent_name.into(),
+            recoverable: self.recoverable(),
+        }
+    }
+}
+
+/// Settings of one agent (S1.19). What is absent is the agent's own.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Off: the agent's step is skipped, and with it whoever cannot do without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub temperature: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u64>,
+    /// Milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub timeout: Option<u64>,
+    /// How often a failed run is done again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+}
+
+/// How a pipeline runs (S1.18).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PipelineOptions {
+    /// Which agents, in this order; all when absent. The manager always runs first (A1.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Vec<PipelineAgent>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_dir: Option<String>,
+    /// Agents that need nothing of each other run side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<bool>,
+    /// The first failure ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_fast: Option<bool>,
+    /// By the agents' ids.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_configs: Option<BTreeMap<String, AgentConfig>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PipelineAgent {
+    Planner,
+    Coder,
+    Tester,
+    Reviewer,
+}
+
+/// What a run came to (S1.20), `result.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PipelineResult {
+    pub success: bool,
+    /// ISO 8601, UTC.
+    pub started_at: String,
+    pub ended_at: String,
+    pub duration_ms: u64,
+    /// In the order in which they ended.
+    pub results: Vec<AgentOutput>,
+    pub summary: PipelineSummary,
+    pub errors: Vec<AgentError>,
+    pub outputs: PipelineOutputs,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PipelineSummary {
+    pub plan_generated: bool,
+    pub code_generated: bool,
+    pub tests_generated: bool,
+    pub review_completed: bool,
+    #[serde(default, rename = "totalLOC", skip_serializing_if = "Option::is_none")]
+    pub total_loc: Option<u64>,
+    #[serde(default, rename = "totalTestLOC", skip_serializing_if = "Option::is_none")]
+    pub total_test_loc: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings_count: Option<u64>,
+}
+
+/// Paths of what was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PipelineOutputs {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<String>,
+}
