@@ -125,7 +125,7 @@ impl DeliveryInfo {
                 "check the address's path, and where the proxy sends it",
             ),
             301..=399 => ("the address redirects, and GitHub follows no redirect", "give the App the final address"),
-            413 => ("a proxy on the way takes no bodies of that size", "let it pass 25 MB"),
+            413 => ("a proxy on the way takes no bodies of that size", "let it pass 25 MiB"),
             415 => ("the body was no plain JSON", "choose application/json as the webhook's content type"),
             503 => (
                 "a proxy in front of the server finds nobody behind it, or octoswarm could not store it",

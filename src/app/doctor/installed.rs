@@ -6,10 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::github::Found;
 use super::local::span;
-use super::{Exam, PATIENCE, advice, answer, chain};
+use super::{Exam, PATIENCE, advice, answer};
 use crate::config::ServerConfig;
 use crate::domain::Clock;
 use crate::github::{DeliveryInfo, Error, InstallationInfo, RepoInfo, Undelivered, manifest};
+use crate::stdx::error::chain;
 use crate::workspace::{self, Limits, Remote};
 
 /// Each asks GitHub once or twice; more would take minutes.
