@@ -93,7 +93,7 @@ impl DeliveryInfo {
         match (self.status.as_str(), self.status_code) {
             ("", 0) => "no answer".to_owned(),
             ("", code) => format!("status {code}"),
-            (words, 0) => words.to_owned(),
+            (words, code) if code == 0 || words.ends_with(&code.to_string()) => words.to_owned(),
             (words, code) => format!("{words} ({code})"),
         }
     }
@@ -127,13 +127,9 @@ impl DeliveryInfo {
             301..=399 => ("the address redirects, and GitHub follows no redirect", "give the App the final address"),
             413 => ("a proxy on the way takes no bodies of that size", "let it pass 25 MiB"),
             415 => ("the body was no plain JSON", "choose application/json as the webhook's content type"),
-            503 => (
-                "a proxy in front of the server finds nobody behind it, or octoswarm could not store it",
-                "check that the server runs; its log says more",
-            ),
             500.. => (
-                "a proxy in front of the server finds nobody behind it",
-                "check that the server runs, and where the proxy sends it",
+                "a proxy in front of the server finds nobody behind it, or octoswarm could not store it",
+                "check that the server runs, and where the proxy sends it; the server's log says more",
             ),
             _ => (
                 "something on the way refused it",
@@ -255,7 +251,7 @@ mod tests {
             ("Could not resolve host", 0, "Could not resolve host", "nobody could be reached"),
             ("", 0, "no answer", "nobody could be reached"),
             ("Peer certificate cannot be authenticated", 0, "Peer certificate cannot be authenticated", "certificate"),
-            ("Invalid HTTP Response: 401", 401, "Invalid HTTP Response: 401 (401)", "secret differs"),
+            ("Invalid HTTP Response: 401", 401, "Invalid HTTP Response: 401", "secret differs"),
             ("bad signature", 403, "bad signature (403)", "secret differs"),
             ("", 403, "status 403", "forbids it"),
             ("Moved Permanently", 301, "Moved Permanently (301)", "redirects"),
