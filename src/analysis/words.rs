@@ -204,7 +204,9 @@ mod tests {
         let regex = |pattern: &str, want: &[&[&str]]| check(&json!({ "regex": pattern }), want);
         regex("^(exec|Eval)$", &[&["eval", "exec"]]);
         regex(r"^\w+\.(dumps|loads)$", &[&[".dumps", ".loads"]]);
-        regex("(?i)token", &[&["token"]]);
+        regex("(?i)debug", &[&["debug"]]);
+        // The sign for kelvin is a `k` too.
+        regex("(?i)token", &[&["token", "to\u{212a}en"]]);
         regex(r"\w+secret\w+", &[&["secret"]]);
         regex("(known|)x", &[]);
         regex("(known)?[a-z]+", &[]);
