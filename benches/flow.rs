@@ -13,7 +13,7 @@
     reason = "a benchmark prints, starts processes, takes the time and stops where it cannot go on"
 )]
 
-mod kit;
+mod support;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use kit::{Page, median};
 use octoswarm::app::runs::Observer;
 use octoswarm::demo::{AppManifest, Change, GitHubBox, OpenPull, Options, People};
+use support::{Page, median};
 
 const REPO: &str = "octo/large";
 const COMMITS: usize = 300;
@@ -73,15 +73,15 @@ async fn main() {
 
 /// A bare repository of package files, a few more with every commit.
 fn from_packages() -> PathBuf {
-    let git = kit::folder().join("large.git");
+    let git = support::folder().join("large.git");
     let sources = [
-        kit::from_pypi(&["Django==5.2.8", "SQLAlchemy==2.0.44"]),
-        kit::from_pypi(&["sympy==1.14.0"]),
-        kit::from_npm("react-native@0.72.17"),
-        kit::from_npm("effect@3.17.0"),
+        support::from_pypi(&["Django==5.2.8", "SQLAlchemy==2.0.44"]),
+        support::from_pypi(&["sympy==1.14.0"]),
+        support::from_npm("react-native@0.72.17"),
+        support::from_npm("effect@3.17.0"),
     ];
-    kit::once(&git, &format!("{sources:?} {COMMITS}"), || {
-        kit::run(Command::new("git").args(["init", "--quiet", "--bare", "--initial-branch=main"]).arg(&git));
+    support::once(&git, &format!("{sources:?} {COMMITS}"), || {
+        support::run(Command::new("git").args(["init", "--quiet", "--bare", "--initial-branch=main"]).arg(&git));
         let mut import = Command::new("git")
             .args(["fast-import", "--quiet"])
             .current_dir(&git)
@@ -93,7 +93,7 @@ fn from_packages() -> PathBuf {
             .iter()
             .flat_map(|source| {
                 let name = |path: &Path| path.strip_prefix(source).unwrap().to_str().unwrap().replace("package/", "");
-                kit::files(source).into_iter().map(|path| (name(&path), path)).collect::<Vec<_>>()
+                support::files(source).into_iter().map(|path| (name(&path), path)).collect::<Vec<_>>()
             })
             .filter(|(name, path)| !name.contains(['"', '\n']) && path.metadata().unwrap().len() < 1 << 20)
             .collect();
@@ -137,7 +137,9 @@ impl World {
         let url = with_password(&github);
         let push = ["push", "--quiet", &url, "HEAD:refs/heads/main"].map(str::to_owned);
         let git = repository.to_owned();
-        tokio::task::spawn_blocking(move || kit::run(Command::new("git").args(push).current_dir(git))).await.unwrap();
+        tokio::task::spawn_blocking(move || support::run(Command::new("git").args(push).current_dir(git)))
+            .await
+            .unwrap();
         github.deliveries_settled().await;
         let defect = "import yaml\n\n\ndef read(path):\n    with open(path) as file:\n        return yaml.load(file)\n";
         let change = Change::new().write("octo_settings/a.py", defect).write("octo_settings/b.py", defect);
@@ -154,7 +156,8 @@ impl World {
     fn describe(&self, repository: &Path, page: &mut Page) {
         let all = self.github.files(REPO, "main").len();
         let commits = self.github.commits(REPO, "main").len();
-        let name = if repository.starts_with(kit::folder()) { "Packages" } else { "A repository given by its path" };
+        let name =
+            if repository.starts_with(support::folder()) { "Packages" } else { "A repository given by its path" };
         page.line(&format!(
             "\n{name}: {all} files, {commits} commits. The pause between writes is 0 (as delivered it is 1 s, which GitHub asks \
              for; a review writes three times).",
@@ -166,17 +169,17 @@ impl World {
         let url = with_password(&self.github);
         let fetch = |depth: &str| {
             let to = tempfile::tempdir().unwrap();
-            kit::run(Command::new("git").args(["init", "--quiet", "--bare"]).arg(to.path()));
+            support::run(Command::new("git").args(["init", "--quiet", "--bare"]).arg(to.path()));
             let began = Instant::now();
             let arguments = ["fetch", "--quiet", "--no-tags", depth, &url, "refs/heads/main:refs/heads/main"];
-            tokio::task::block_in_place(|| kit::run(Command::new("git").args(arguments).current_dir(to.path())));
+            tokio::task::block_in_place(|| support::run(Command::new("git").args(arguments).current_dir(to.path())));
             began.elapsed()
         };
         let shallow = median((0..3).map(|_| fetch("--depth=50").as_secs_f64()));
         let warm = {
             let to = tempfile::tempdir().unwrap();
             let git = |arguments: &[&str]| {
-                tokio::task::block_in_place(|| kit::run(Command::new("git").args(arguments).current_dir(to.path())))
+                tokio::task::block_in_place(|| support::run(Command::new("git").args(arguments).current_dir(to.path())))
             };
             git(&["init", "--quiet", "--bare"]);
             let arguments = ["fetch", "--quiet", "--no-tags", "--depth=50", &url, "refs/heads/main:refs/heads/main"];
@@ -213,7 +216,7 @@ impl World {
         cells.push(middle.calls.to_string());
         page.row(&cells);
         let name = format!("flow-{files}-{}.txt", if cold { "cold" } else { "warm" });
-        fs::write(kit::folder().join(name), &middle.timeline).unwrap();
+        fs::write(support::folder().join(name), &middle.timeline).unwrap();
     }
 
     async fn review_once(&mut self, files: usize) -> Taken {
@@ -382,7 +385,7 @@ impl Server {
     }
 
     fn spawn(github: &GitHubBox, folder: &Path, state: &Path) -> Child {
-        let mut child = Command::new(kit::octoswarm())
+        let mut child = Command::new(support::octoswarm())
             .arg("serve")
             .env("OCTOSWARM_APP_ID", github.app_id().to_string())
             .env("OCTOSWARM_PRIVATE_KEY_FILE", folder.join("app.pem"))

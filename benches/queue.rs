@@ -8,7 +8,6 @@
     reason = "a benchmark: it tells the time, prints, and stops where it stands when something fails"
 )]
 
-#[allow(dead_code, reason = "shared with the other benchmarks")]
 mod support;
 
 use std::sync::Arc;
@@ -32,6 +31,7 @@ async fn main() {
     let measured = seconds("seconds", 3.0);
     let mut page = Page::new("queue");
     let commits = limit::sqlite_commits(scratch().path(), measured.min(Duration::from_secs(2))).await;
+    page.line("");
     page.line(&format!("- SQLite alone, one small update to a synced commit: {} a second.", rate(commits)));
     page.line("");
     page.head(&["what", "how many at once", "a second", "÷ bare commits"]);

@@ -12,16 +12,16 @@
     reason = "a benchmark prints, starts processes, writes files and stops where it cannot go on"
 )]
 
-mod kit;
+mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kit::{Page, Usage, median};
 use octoswarm::analysis::Engine;
 use serde_json::{Map, Value, json};
+use support::{self as kit, Page, Usage, median};
 
 /// Keys of a rule body that ast-grep has no word for: each only takes matches away, or moves where they point.
 const NARROWING: &[&str] = &[

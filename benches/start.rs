@@ -8,7 +8,6 @@
     reason = "a benchmark: it starts processes, tells the time, prints, and stops where it stands when something fails"
 )]
 
-#[allow(dead_code, reason = "shared with the other benchmarks")]
 mod support;
 
 use std::io::{Read, Write};

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+/// A page of Markdown, printed as it grows.
 pub struct Page {
     name: &'static str,
     text: String,
@@ -13,7 +14,6 @@ impl Page {
     pub fn new(name: &'static str) -> Self {
         let mut page = Self { name, text: String::new() };
         page.line(&format!("{}; {}.", machine(), chrono::Utc::now().format("%Y-%m-%d %H:%M UTC")));
-        page.line("");
         page
     }
 
@@ -22,7 +22,11 @@ impl Page {
         let _ = writeln!(self.text, "{text}");
     }
 
+    /// Begins a table; text and table are parted by an empty line.
     pub fn head(&mut self, columns: &[&str]) {
+        if !self.text.ends_with("\n\n") {
+            self.line("");
+        }
         self.line(&format!("| {} |", columns.join(" | ")));
         self.line(&format!("|{}", " --- |".repeat(columns.len())));
     }
@@ -33,7 +37,7 @@ impl Page {
 
     /// Writes the page down for the documentation.
     pub fn keep(self) {
-        let path = super::target().join("bench").join(format!("{}.md", self.name));
+        let path = super::folder().join(format!("{}.md", self.name));
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("target/bench");
         std::fs::write(&path, self.text).expect("the page is written");
         println!("\nwritten to {}", path.display());

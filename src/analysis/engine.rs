@@ -6,18 +6,21 @@ use std::time::{Duration, Instant};
 
 use ast_grep_core::matcher::MatcherExt;
 use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_core::{AstGrep, Matcher, Node, NodeMatch};
+use ast_grep_core::{AstGrep, Doc, Matcher, Node, NodeMatch};
 use ast_grep_language::SupportLang;
 use regex::Regex;
 
 use super::flow::Flow;
 use super::lines::Lines;
-use super::rule::{Compiled, Rule};
+use super::rule::{Body, Compiled, Rule};
+use super::words::Words;
 use super::{Error, Language, fix, language, links, rule, secrets, skip};
 use crate::domain::{Category, Finding, Fingerprint, RuleId, Severity};
 
 pub(super) type Tree = AstGrep<StrDoc<SupportLang>>;
 pub(super) type TreeNode<'t> = Node<'t, StrDoc<SupportLang>>;
+/// The parser's own node.
+type Inner<'t> = <StrDoc<SupportLang> as Doc>::Node<'t>;
 type Match<'t> = NodeMatch<'t, StrDoc<SupportLang>>;
 
 /// A tree deeper than this would make walks over ancestors quadratic.
@@ -26,12 +29,15 @@ const MAX_DEPTH: u32 = 1000;
 const MAX_LINE: usize = 500;
 /// A last guard; ordinary files take milliseconds.
 const MAX_TIME: Duration = Duration::from_secs(5);
+const TOO_DEEP: &str = "nested too deeply";
+const TOO_LONG: &str = "took too long";
 
-/// Every rule, compiled once. Cheap to share, safe to use from many threads.
+/// Every rule; those of a language are compiled when its first file is read. Cheap to share, safe to use from many threads.
 pub struct Engine {
     rules: Vec<Rule>,
     infos: Vec<RuleInfo>,
-    languages: HashMap<Language, Dispatch>,
+    bodies: Vec<Body>,
+    languages: HashMap<Language, OnceLock<Result<Dispatch, Error>>>,
     digest: String,
 }
 
@@ -62,10 +68,17 @@ pub struct Scan {
 }
 
 /// The rules of one language, by the kind of node that they can match.
-#[derive(Default)]
 struct Dispatch {
     rules: Vec<Compiled>,
     by_kind: Vec<Vec<usize>>,
+    words: Words,
+}
+
+/// What a walk tells beside its hits.
+struct Walked {
+    syntax_errors: bool,
+    /// Why not every node was visited.
+    stopped: Option<String>,
 }
 
 /// A finding before its fingerprint is counted.
@@ -78,29 +91,33 @@ pub(super) struct Hit {
 }
 
 impl Engine {
-    /// The rules that are compiled into the program; made ready at the first call, shared afterwards.
+    /// The rules that are built into the program; read at the first call, shared afterwards.
     ///
     /// # Errors
-    /// When a rule file is wrong, naming the file and the key.
+    /// When a rule file is wrong, naming the file and the key. One that is well-formed and does not compile is told by the
+    /// scans of its languages' files, in [`Scan::not_read`]; a test rules that out.
     pub fn embedded() -> Result<Arc<Self>, Error> {
         static ENGINE: OnceLock<Arc<Engine>> = OnceLock::new();
         if let Some(engine) = ENGINE.get() {
             return Ok(Arc::clone(engine));
         }
-        let (rules, compiled) = rule::load_embedded()?;
-        let engine = Arc::new(Self::new(rules, compiled));
+        let (rules, bodies) = rule::load_embedded()?;
+        let engine = Arc::new(Self::new(rules, bodies));
         Ok(Arc::clone(ENGINE.get_or_init(|| engine)))
     }
 
-    pub(super) fn new(rules: Vec<Rule>, compiled: Vec<Compiled>) -> Self {
+    fn new(rules: Vec<Rule>, bodies: Vec<Body>) -> Self {
         let mut infos: Vec<_> = rules.iter().map(RuleInfo::from).collect();
         infos.extend(secrets::rules());
         infos.push(links::info());
-        let mut languages: HashMap<Language, Dispatch> = HashMap::new();
-        for compiled in compiled {
-            languages.entry(compiled.language).or_default().add(compiled);
-        }
-        Self { rules, infos, languages, digest: rule::digest() }
+        let known = Language::ALL.into_iter().filter(|language| bodies.iter().any(|body| body.speaks(*language)));
+        let languages = known.map(|language| (language, OnceLock::new())).collect();
+        Self { rules, infos, bodies, languages, digest: rule::digest() }
+    }
+
+    /// The rules of a language, ready to match.
+    fn dispatch(&self, language: Language) -> Option<&Result<Dispatch, Error>> {
+        Some(self.languages.get(&language)?.get_or_init(|| Dispatch::new(&self.bodies, language)))
     }
 
     /// Every rule, also those that are not made of syntax.
@@ -127,18 +144,14 @@ impl Engine {
         let mut hits = secrets::hits(path, text, &lines);
         let language = Language::of_path(path);
         let mut scan = Scan { language, ..Scan::default() };
-        match language.and_then(|l| self.languages.get(&l).map(|d| (l, d))) {
+        match language.and_then(|language| Some((language, self.dispatch(language)?))) {
             None => scan.not_read = Some(no_rules(path)),
-            Some((language, dispatch)) => match parse(language, text) {
-                Err(reason) => scan.not_read = Some(reason),
-                Ok(tree) => {
-                    scan.syntax_errors = tree.root().get_inner_node().has_error();
-                    let speaks = self.speaking(dispatch, path, text, None);
-                    if !self.walk(dispatch, &speaks, &tree, path, &lines, &mut hits) {
-                        scan.not_read = Some("took too long".to_owned());
-                    }
-                }
-            },
+            Some((_, Err(error))) => scan.not_read = Some(format!("its rules cannot be used: {error}")),
+            Some((language, Ok(dispatch))) => {
+                let speaks = self.speaking(dispatch, path, text, None);
+                let walked = self.walk(language, dispatch, &speaks, path, &lines, &mut hits);
+                (scan.syntax_errors, scan.not_read) = (walked.syntax_errors, walked.stopped);
+            }
         }
         scan.findings = finish(path, text, &lines, hits);
         scan
@@ -146,53 +159,70 @@ impl Engine {
 
     /// What one rule of a rule file finds in a file: the same as [`Self::scan`] says of it, for less work.
     pub fn findings_of(&self, rule: &RuleId, path: &str, text: &str) -> Vec<Finding> {
-        let index = self.rules.iter().position(|known| known.id == *rule);
-        let dispatch = Language::of_path(path).and_then(|language| Some((language, self.languages.get(&language)?)));
-        let (Some(index), Some((language, dispatch))) = (index, dispatch) else { return Vec::new() };
-        if skip::skip_reason(path, text.as_bytes()).is_some() {
+        let known = self.rules.iter().enumerate().find(|(_, known)| known.id == *rule);
+        let (Some((index, known)), Some(language)) = (known, Language::of_path(path)) else { return Vec::new() };
+        if !known.languages.contains(&language) || skip::skip_reason(path, text.as_bytes()).is_some() {
             return Vec::new();
         }
+        let Some(Ok(dispatch)) = self.dispatch(language) else { return Vec::new() };
         let speaks = self.speaking(dispatch, path, text, Some(index));
         if !speaks.contains(&true) {
             return Vec::new();
         }
-        let Ok(tree) = parse(language, text) else { return Vec::new() };
         let (lines, mut hits) = (Lines::new(text), Vec::new());
-        self.walk(dispatch, &speaks, &tree, path, &lines, &mut hits);
+        self.walk(language, dispatch, &speaks, path, &lines, &mut hits);
         finish(path, text, &lines, hits)
     }
 
     /// Which rules of a language have something to say about a file; `only` that one.
     fn speaking(&self, dispatch: &Dispatch, path: &str, text: &str, only: Option<usize>) -> Vec<bool> {
         let in_tests = language::is_test(path);
-        let speaks = |compiled: &Compiled| {
-            only.is_none_or(|rule| rule == compiled.rule)
+        let speaks = |(compiled, may_match): (&Compiled, bool)| {
+            may_match
+                && only.is_none_or(|rule| rule == compiled.rule)
                 && self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
                 && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
                 && compiled.only_in_files_with.as_ref().is_none_or(|r| r.is_match(text))
         };
-        dispatch.rules.iter().map(speaks).collect()
+        dispatch.rules.iter().zip(dispatch.words.fulfilled(text)).map(speaks).collect()
     }
 
-    /// Whether every node was visited before the time was up.
+    /// Asks every rule that speaks about every node that it can match.
     fn walk(
         &self,
+        language: Language,
         dispatch: &Dispatch,
         speaks: &[bool],
-        tree: &Tree,
         path: &str,
         lines: &Lines<'_>,
         hits: &mut Vec<Hit>,
-    ) -> bool {
-        let text = tree.get_text();
+    ) -> Walked {
+        let text = lines.text();
+        let stopped = |syntax_errors, reason: &str| Walked { syntax_errors, stopped: Some(reason.to_owned()) };
+        let tree = match read(language, text) {
+            Ok(tree) => tree,
+            Err(reason) => return stopped(false, reason),
+        };
+        let asked = dispatch.asked(speaks);
+        let mut nodes = Vec::new();
+        let deep = !visit(&tree, |node| {
+            if asked.get(usize::from(node.kind_id())).copied().unwrap_or(false) {
+                nodes.push(node);
+            }
+        });
+        if deep {
+            return stopped(false, TOO_DEEP);
+        }
+        let syntax_errors = tree.root().get_inner_node().has_error();
         // Asked only once something was found: most rules find nothing in most files.
         let mut silenced: Vec<Option<bool>> = vec![None; dispatch.rules.len()];
-        let flow = Flow::new(tree);
+        let flow = Flow::new(&tree);
         let started = Instant::now();
-        for (visited, node) in tree.root().dfs().enumerate() {
-            if visited % 512 == 511 && started.elapsed() > MAX_TIME {
-                return false;
+        for (visited, node) in nodes.into_iter().enumerate() {
+            if visited % 128 == 127 && started.elapsed() > MAX_TIME {
+                return stopped(syntax_errors, TOO_LONG);
             }
+            let node = tree.adopt(node);
             let Some(indexes) = dispatch.by_kind.get(usize::from(node.kind_id())) else { continue };
             for index in indexes.iter().filter(|i| speaks.get(**i).copied().unwrap_or(false)) {
                 let Some(compiled) = dispatch.rules.get(*index) else { continue };
@@ -209,23 +239,35 @@ impl Engine {
                 }
             }
         }
-        true
+        Walked { syntax_errors, stopped: None }
     }
 }
 
 impl Dispatch {
-    fn add(&mut self, compiled: Compiled) {
-        let index = self.rules.len();
-        // A rule without kinds is refused when it is compiled.
-        for kind in &compiled.config.matcher.potential_kinds().unwrap_or_default() {
-            if self.by_kind.len() <= kind {
-                self.by_kind.resize_with(kind + 1, Vec::new);
-            }
-            if let Some(slot) = self.by_kind.get_mut(kind) {
-                slot.push(index);
+    fn new(bodies: &[Body], language: Language) -> Result<Self, Error> {
+        let speaking = bodies.iter().filter(|body| body.speaks(language));
+        let rules = speaking.map(|body| body.compile(language)).collect::<Result<Vec<_>, _>>()?;
+        let mut by_kind: Vec<Vec<usize>> = Vec::new();
+        for (index, compiled) in rules.iter().enumerate() {
+            // A rule without kinds is refused when it is compiled.
+            for kind in &compiled.config.matcher.potential_kinds().unwrap_or_default() {
+                if by_kind.len() <= kind {
+                    by_kind.resize_with(kind + 1, Vec::new);
+                }
+                if let Some(slot) = by_kind.get_mut(kind) {
+                    slot.push(index);
+                }
             }
         }
-        self.rules.push(compiled);
+        let words = Words::new(rules.iter().map(|compiled| &compiled.needs))
+            .map_err(|e| Error::Words { language: language.name(), source: Box::new(e) })?;
+        Ok(Self { rules, by_kind, words })
+    }
+
+    /// Of each kind of node, whether a rule that speaks can match it.
+    fn asked(&self, speaks: &[bool]) -> Vec<bool> {
+        let any = |rules: &Vec<usize>| rules.iter().any(|rule| speaks.get(*rule).copied().unwrap_or(false));
+        self.by_kind.iter().map(any).collect()
     }
 }
 
@@ -246,31 +288,38 @@ impl From<&Rule> for RuleInfo {
 
 /// The tree, or why there is none.
 pub(super) fn parse(language: Language, text: &str) -> Result<Tree, String> {
+    let tree = read(language, text)?;
+    if visit(&tree, |_| {}) { Ok(tree) } else { Err(TOO_DEEP.to_owned()) }
+}
+
+/// A tree of any depth.
+fn read(language: Language, text: &str) -> Result<Tree, &'static str> {
     if skip::nests_too_deeply(text) {
-        return Err("nested too deeply".to_owned());
+        return Err(TOO_DEEP);
     }
-    let tree = Tree::try_new(text, language.grammar()).map_err(|_| "took too long".to_owned())?;
-    let too_deep = {
-        let root = tree.root().get_inner_node();
-        let mut cursor = root.walk();
-        let mut deepest = 0;
-        'walk: loop {
-            if cursor.goto_first_child() {
-                deepest = deepest.max(cursor.depth());
-                if deepest > MAX_DEPTH {
-                    break 'walk;
-                }
-                continue;
+    Tree::try_new(text, language.grammar()).map_err(|_| TOO_LONG)
+}
+
+/// Shows every node, in the order of the text; `false` when the tree is too deep.
+fn visit<'t>(tree: &'t Tree, mut see: impl FnMut(Inner<'t>)) -> bool {
+    let mut cursor = tree.root().get_inner_node().walk();
+    let mut depth = 0;
+    loop {
+        see(cursor.node());
+        if cursor.goto_first_child() {
+            depth += 1;
+            if depth > MAX_DEPTH {
+                return false;
             }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    break 'walk;
-                }
-            }
+            continue;
         }
-        deepest > MAX_DEPTH
-    };
-    if too_deep { Err("nested too deeply".to_owned()) } else { Ok(tree) }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return true;
+            }
+            depth -= 1;
+        }
+    }
 }
 
 fn no_rules(path: &str) -> String {
@@ -394,5 +443,30 @@ impl<'t> Allowed<'t> {
             .iter()
             .filter_map(|at| self.by_line.get(at))
             .any(|ids| ids.contains(&finding.rule.0.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_of_every_language_compile() {
+        let engine = Engine::embedded().unwrap();
+        for language in Language::ALL {
+            let dispatch = engine.dispatch(language).unwrap().as_ref().unwrap();
+            assert!(!dispatch.rules.is_empty(), "{language:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_does_not_compile_is_told_with_the_files_of_its_language() {
+        let file = "id: bad\nseverity: low\nmessage: m\nwhy: w\nflag: []\npass: []\n\
+                    languages: [{ language: python, rule: { kind: no_such_kind } }]\n";
+        let (rule, bodies) = rule::parse("debt/bad.yml", file, 0).unwrap();
+        let engine = Engine::new(vec![rule], bodies);
+        let reason = engine.scan("a.py", "x = 1\n").not_read.unwrap();
+        assert!(reason.contains("debt/bad.yml") && reason.contains("python"), "{reason}");
+        assert_eq!(engine.scan("a.go", "package a\n").not_read.as_deref(), Some("no rules for .go"));
     }
 }

@@ -9,6 +9,7 @@ mod language;
 mod lines;
 mod names;
 mod skip;
+mod words;
 
 pub mod fix;
 pub mod links;
@@ -31,6 +32,8 @@ pub enum Error {
     Value { file: String, key: &'static str, reason: String },
     #[error("the rule file {file} does not compile for {language}: {source}")]
     Compile { file: String, language: &'static str, source: Box<ast_grep_config::RuleConfigError> },
+    #[error("the words of the rules for {language} cannot be searched for: {source}")]
+    Words { language: &'static str, source: Box<aho_corasick::BuildError> },
     #[error("two fixes want line {line}")]
     Overlap { line: u32 },
     #[error("a fix names lines {start} to {end}, and the file has {lines}")]

@@ -13,6 +13,7 @@ use regex::Regex;
 use rust_embed::Embed;
 use serde::Deserialize;
 
+use super::words::Needs;
 use super::{Error, Language};
 use crate::domain::{Category, RuleId, Severity};
 use crate::stdx::hash;
@@ -52,11 +53,10 @@ pub struct Snippet {
     pub fixed: Option<String>,
 }
 
-/// A rule for one language, ready to match.
+/// What a rule looks for in one language, ready to match.
 pub(super) struct Compiled {
     /// Index of its [`Rule`] in the engine.
     pub(super) rule: usize,
-    pub(super) language: Language,
     pub(super) config: RuleConfig<SupportLang>,
     pub(super) dynamic: Vec<String>,
     pub(super) built: Vec<String>,
@@ -75,6 +75,18 @@ pub(super) struct Compiled {
     pub(super) not_in_functions_with: Option<Regex>,
     /// The metavariable that the finding points at, instead of the whole match.
     pub(super) at: Option<String>,
+    /// The words without which it cannot match.
+    pub(super) needs: Needs,
+}
+
+/// What a rule looks for in some languages, as its file says it: it is compiled when a file of such a language is read.
+pub(super) struct Body {
+    file: String,
+    id: String,
+    /// Index of its [`Rule`] in the engine.
+    rule: usize,
+    languages: Vec<Language>,
+    wire: BodyWire,
 }
 
 #[derive(Deserialize)]
@@ -159,20 +171,20 @@ enum LanguageWire {
     Java,
 }
 
-/// Reads and compiles every rule file of the program, ordered by category and id.
-pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<Compiled>), Error> {
+/// Reads every rule file of the program, ordered by category and id.
+pub(super) fn load_embedded() -> Result<(Vec<Rule>, Vec<Body>), Error> {
     let mut names: Vec<_> = Files::iter().collect();
     names.sort();
     let mut rules = Vec::with_capacity(names.len());
-    let mut compiled = Vec::new();
+    let mut bodies = Vec::new();
     for name in names {
         let Some(file) = Files::get(&name) else { continue };
         let text = String::from_utf8_lossy(&file.data).into_owned();
-        let (rule, bodies) = parse(&name, &text, rules.len())?;
+        let (rule, its) = parse(&name, &text, rules.len())?;
         rules.push(rule);
-        compiled.extend(bodies);
+        bodies.extend(its);
     }
-    Ok((rules, compiled))
+    Ok((rules, bodies))
 }
 
 /// One hash over this version of the program and every rule file.
@@ -185,7 +197,7 @@ pub(super) fn digest() -> String {
 }
 
 /// Reads one rule file. `name` is its path below `rules/`, `index` its place in the engine.
-pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<Compiled>), Error> {
+pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<Body>), Error> {
     let wire: RuleWire = ast_grep_config::from_str(text)
         .map_err(|source| Error::Parse { file: name.to_owned(), source: Box::new(source) })?;
     let value = |key, reason: String| Error::Value { file: name.to_owned(), key, reason };
@@ -200,14 +212,17 @@ pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<C
         return Err(value("id", format!("it says `{}`, and the file is named `{stem}`", wire.id)));
     }
     let has_fix = wire.languages.iter().any(|body| body.fix.is_some());
-    let mut languages = Vec::new();
-    let mut compiled = Vec::new();
-    for body in wire.languages {
-        for language in body.language.expand() {
-            languages.push(language);
-            compiled.push(compile(name, &wire.id, index, language, &body)?);
-        }
-    }
+    let bodies: Vec<_> = wire
+        .languages
+        .into_iter()
+        .map(|body| Body {
+            file: name.to_owned(),
+            id: wire.id.clone(),
+            rule: index,
+            languages: body.language.expand(),
+            wire: body,
+        })
+        .collect();
     let rule = Rule {
         id: RuleId(wire.id),
         category,
@@ -217,12 +232,23 @@ pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<C
         symptoms: wire.symptoms,
         reference: wire.reference,
         in_tests: wire.tests == TestsWire::Include,
-        languages,
+        languages: bodies.iter().flat_map(|body| body.languages.iter().copied()).collect(),
         has_fix,
         flag: wire.flag.into_iter().map(Snippet::from).collect(),
         pass: wire.pass.into_iter().map(Snippet::from).collect(),
     };
-    Ok((rule, compiled))
+    Ok((rule, bodies))
+}
+
+impl Body {
+    pub(super) fn speaks(&self, language: Language) -> bool {
+        self.languages.contains(&language)
+    }
+
+    /// Makes it ready to match in one of its languages.
+    pub(super) fn compile(&self, language: Language) -> Result<Compiled, Error> {
+        compile(&self.file, &self.id, self.rule, language, &self.wire)
+    }
 }
 
 fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWire) -> Result<Compiled, Error> {
@@ -268,9 +294,11 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
     }
     let regex =
         |key, text: &Option<String>| text.as_deref().map(Regex::new).transpose().map_err(|e| value(key, e.to_string()));
+    let unwritten = |e: serde_json::Error| value("rule", e.to_string());
+    let (written, utils) = (serde_json::to_value(&body.rule), serde_json::to_value(&body.utils));
+    let needs = Needs::of_rule(&written.map_err(unwritten)?, &utils.map_err(unwritten)?, language.grammar());
     Ok(Compiled {
         rule,
-        language,
         dynamic: body.dynamic.clone(),
         built: body.built.clone(),
         from_request: body.from_request.clone(),
@@ -283,6 +311,10 @@ fn compile(name: &str, id: &str, rule: usize, language: Language, body: &BodyWir
         only_in_files_with: regex("only_in_files_with", &body.only_in_files_with)?,
         not_in_functions_with: regex("not_in_functions_with", &body.not_in_functions_with)?,
         at: body.at.clone(),
+        needs: match &body.only_in_files_with {
+            Some(regex) => needs.and(Needs::of_regex(regex)),
+            None => needs,
+        },
         config,
     })
 }

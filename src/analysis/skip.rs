@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::stdx::text::binary_size;
+
 /// Larger files are data or generated code.
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
 /// Brackets nested deeper than this are no code that a person wrote; the parser would be the victim.
@@ -76,7 +78,7 @@ pub fn skip_reason(path: &str, bytes: &[u8]) -> Option<String> {
     } else if LOCK_FILES.contains(&name) {
         "lock file"
     } else if bytes.len() > MAX_BYTES {
-        "larger than 1 MiB"
+        return Some(format!("larger than {}", binary_size(MAX_BYTES as u64)));
     } else if bytes.iter().take(BINARY_PROBE).any(|b| *b == 0) || std::str::from_utf8(bytes).is_err() {
         "binary"
     } else if is_minified(name, bytes) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::config::Overrides;
 use crate::domain::Severity;
 
 /// A self-hosted GitHub App that reviews pull requests and turns issues into them: one binary, no model required.
@@ -44,46 +45,57 @@ pub enum Verb {
 #[command(after_help = "The App's id, key and webhook secret come from the file or the environment, never from here: \
                         see docs/configuration.md.")]
 pub struct Serve {
-    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Address to listen on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub server: Server,
+}
+
+// What several verbs take; a documentation comment here would replace the verb's own.
+#[derive(Debug, ClapArgs)]
+pub struct Server {
+    #[command(flatten)]
+    pub address: Address,
     /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
     #[arg(long, value_name = "DIR")]
     pub state: Option<PathBuf>,
-    /// Take deliveries from the App's delivery log: needs no public address and no webhook secret [env: OCTOSWARM_POLL]
+    /// Deliveries are taken from the App's delivery log: needs no public address and no webhook secret [env: OCTOSWARM_POLL]
     #[arg(long)]
     pub poll: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Address {
+    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+}
+
+impl From<Server> for Overrides {
+    fn from(Server { address, state, poll }: Server) -> Self {
+        Self { state, poll, ..address.into() }
+    }
+}
+
+impl From<Address> for Overrides {
+    fn from(Address { config: file, listen }: Address) -> Self {
+        Self { file, listen, ..Self::default() }
+    }
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Exit code: 0 it can, 1 it cannot or does not answer, 2 wrong usage or configuration.")]
 pub struct Health {
-    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub address: Address,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Exit code: 0 nothing failed (warnings are allowed), 1 a check failed, 2 wrong usage.")]
 pub struct Doctor {
-    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
-    /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
-    #[arg(long, value_name = "DIR")]
-    pub state: Option<PathBuf>,
-    /// As for a server that takes deliveries from the App's delivery log [env: OCTOSWARM_POLL]
-    #[arg(long)]
-    pub poll: bool,
+    #[command(flatten)]
+    pub server: Server,
     /// Look at this machine only: ask GitHub nothing
     #[arg(long)]
     pub offline: bool,
@@ -109,18 +121,8 @@ pub struct ConfigCheck {
     /// A repository's `.github/octoswarm.yml`; without it, the server's settings are looked at
     #[arg(value_name = "PATH", conflicts_with_all = ["config", "listen", "state", "poll"])]
     pub path: Option<PathBuf>,
-    /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<SocketAddr>,
-    /// Folder for database and mirrors [default: the platform's state directory; env: OCTOSWARM_STATE]
-    #[arg(long, value_name = "DIR")]
-    pub state: Option<PathBuf>,
-    /// As for a server that takes deliveries from the App's delivery log [env: OCTOSWARM_POLL]
-    #[arg(long)]
-    pub poll: bool,
+    #[command(flatten)]
+    pub server: Server,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

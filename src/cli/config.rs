@@ -8,17 +8,14 @@ use owo_colors::OwoColorize;
 
 use super::{EXIT_USAGE, Exit, Failure, args, report};
 use crate::app::local;
-use crate::config::{Overrides, Remark, RepoConfig, Resolution, Source, Start};
+use crate::config::{Remark, RepoConfig, Resolution, Source, Start};
 use crate::stdx::text::{count, visible_line};
 
 pub fn cmd_config(args: args::Config) -> Exit {
     let args::ConfigVerb::Check(check) = args.verb;
     match &check.path {
         Some(path) => repository(path),
-        None => {
-            let args::ConfigCheck { config, listen, state, poll, .. } = check;
-            Ok(server(&Resolution::load(&Overrides { file: config, listen, state, poll })))
-        }
+        None => Ok(server(&Resolution::load(&check.server.into()))),
     }
 }
 

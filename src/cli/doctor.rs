@@ -9,7 +9,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::args::{self, PlainFormat};
 use super::{EXIT_FINDINGS, Exit, report};
 use crate::app::doctor::{self, Check, Door, Outcome};
-use crate::config::Overrides;
 use crate::stdx::text::visible_line;
 use crate::webhook::{self, Neighbour};
 
@@ -22,7 +21,6 @@ const INDENT: usize = 8 + NAMES;
 const WIDTH: usize = 110;
 
 pub async fn cmd_doctor(args: args::Doctor) -> Exit {
-    let overrides = Overrides { file: args.config, listen: args.listen, state: args.state, poll: args.poll };
     let text = args.format == PlainFormat::Text;
     let mut view = View::default();
     let mut tell = |check: &Check| {
@@ -30,7 +28,7 @@ pub async fn cmd_doctor(args: args::Doctor) -> Exit {
             view.show(check);
         }
     };
-    let options = doctor::Options { overrides, offline: args.offline };
+    let options = doctor::Options { overrides: args.server.into(), offline: args.offline };
     let examined = doctor::examine(options, &mut tell, async |address| {
         match webhook::who_listens(address, doctor::PATIENCE).await {
             Neighbour::Nobody => Door::Free,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::{Exit, Failure, args, report};
-use crate::config::{self, Overrides};
-use crate::stdx::{net, text::visible_line};
+use crate::config;
+use crate::stdx::{error::chain, net, text::visible_line};
 use crate::webhook;
 
 /// It does not answer, or says that no delivery can be stored.
@@ -21,13 +21,10 @@ struct ReadyWire {
 }
 
 pub async fn cmd_health(args: args::Health) -> Exit {
-    let overrides = Overrides { file: args.config, listen: args.listen, ..Overrides::default() };
-    let listen = config::listen_address(&overrides).map_err(|e| Failure::Usage(e.into()))?;
+    let listen = config::listen_address(&args.address.into()).map_err(|e| Failure::Usage(e.into()))?;
     let (ready, text) = match webhook::ask(listen, "/readyz", PATIENCE).await {
         Ok((status, text)) => (status.is_success(), text),
-        Err(error) => {
-            (false, anyhow::Error::from(error).chain().map(ToString::to_string).collect::<Vec<_>>().join(": "))
-        }
+        Err(error) => (false, chain(&error)),
     };
     if ready {
         report::line("ready");

@@ -23,6 +23,8 @@ use clap::Parser;
 
 use args::{Args, Verb};
 
+use crate::stdx::error::chain;
+
 /// Findings at or above the bar.
 const EXIT_FINDINGS: u8 = 1;
 /// No mechanic of ours solves it.
@@ -92,7 +94,7 @@ fn tell(failure: &Failure) -> ExitCode {
         Failure::Usage(error) => (error, EXIT_USAGE),
         Failure::Failed(error) => (error, EXIT_FAILED),
     };
-    report::error(&format!("{error:#}"));
+    report::error(&chain(error.as_ref()));
     if let Some(hint) = hint(error) {
         report::hint(&hint);
     }

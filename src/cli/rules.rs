@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::{Exit, Failure, args, report};
 use crate::app::local::{self, RuleInfo};
+use crate::stdx::text::{did_you_mean, nearest};
 
 pub fn cmd_rules(args: &args::Rules) -> Exit {
     let rules = local::rules()?;
@@ -14,7 +15,7 @@ pub fn cmd_rules(args: &args::Rules) -> Exit {
         Some(id) => match rules.iter().find(|rule| rule.id.0 == *id) {
             Some(rule) => explain(rule),
             None => {
-                let near = nearest(id, &rules).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                let near = did_you_mean(meant(id, &rules));
                 return Err(Failure::Usage(anyhow::anyhow!("there is no rule `{id}`{near}")));
             }
         },
@@ -33,8 +34,9 @@ fn explain(rule: &RuleInfo) {
     report::line(&format!("Languages: {languages}"));
 }
 
-/// The id that shares most of its words with what was typed.
-fn nearest<'a>(typed: &str, rules: &'a [RuleInfo]) -> Option<&'a str> {
+/// A slip of the finger, else the id that shares most of its words with what was typed.
+fn meant<'a>(typed: &str, rules: &'a [RuleInfo]) -> Option<&'a str> {
     let shared = |id: &str| id.split('-').filter(|word| typed.contains(word)).count();
-    rules.iter().map(|rule| rule.id.0.as_str()).max_by_key(|id| shared(id)).filter(|id| shared(id) > 0)
+    let ids = || rules.iter().map(|rule| rule.id.0.as_str());
+    nearest(typed, ids()).or_else(|| ids().max_by_key(|id| shared(id)).filter(|id| shared(id) > 0))
 }

@@ -17,7 +17,7 @@ use tower::ServiceExt;
 use super::{Exit, Failure, args, metrics, report, start_logging};
 use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
-use crate::config::{Overrides, ServerConfig, SetUpConfig, Start};
+use crate::config::{ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
 use crate::domain::Clock;
 use crate::stdx::net;
@@ -26,7 +26,7 @@ use crate::webhook;
 const LOG_FILTER: &str = "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn";
 
 pub async fn cmd_serve(args: args::Serve) -> Exit {
-    let overrides = Overrides { file: args.config, listen: args.listen, state: args.state, poll: args.poll };
+    let overrides = args.server.into();
     match Start::load(&overrides).map_err(|e| Failure::Usage(e.into()))? {
         Start::Configured(config) => serve(*config).await,
         Start::SetUp(config) => set_up(*config).await,

@@ -1,6 +1,7 @@
 //! What somebody probably meant.
 
 use crate::domain::Verb;
+use crate::stdx::text::edits;
 
 /// Longer words are not compared.
 const MAX_CHARS: usize = 40;
@@ -53,37 +54,17 @@ pub fn nearest(word: &str) -> Option<Verb> {
         return Some(Verb::Help);
     }
     let bare = first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let letters: Vec<char> = bare.chars().take(MAX_CHARS + 1).collect();
-    if letters.is_empty() || letters.len() > MAX_CHARS {
+    let letters = bare.chars().take(MAX_CHARS + 1).count();
+    if !(1..=MAX_CHARS).contains(&letters) {
         return None;
     }
     let alias = ALIASES.iter().find(|(name, _)| *name == bare).map(|(_, verb)| *verb);
     alias.or_else(|| {
-        let misspelt = Verb::ALL.into_iter().map(|verb| (distance(&letters, verb.name()), verb));
+        let misspelt = Verb::ALL.into_iter().map(|verb| (edits(&bare, verb.name()), verb));
         // A third of the letters may be wrong. Of equals the first in the list of verbs.
-        let near = |far: usize, verb: Verb| far <= (letters.len().min(verb.name().len()) / 3).clamp(1, 2);
+        let near = |far: usize, verb: Verb| far <= (letters.min(verb.name().len()) / 3).clamp(1, 2);
         misspelt.filter(|(far, verb)| near(*far, *verb)).min_by_key(|(far, _)| *far).map(|(_, verb)| verb)
     })
-}
-
-/// Letters added, left out, replaced, or swapped with their neighbour.
-fn distance(word: &[char], name: &str) -> usize {
-    let name: Vec<char> = name.chars().collect();
-    let mut rows = vec![vec![0; name.len() + 1]; word.len() + 1];
-    for i in 0..=word.len() {
-        for j in 0..=name.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = rows[i - 1][j - 1] + usize::from(word[i - 1] != name[j - 1]);
-                let one_more = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                let swapped = i > 1 && j > 1 && word[i - 1] == name[j - 2] && word[i - 2] == name[j - 1];
-                let swap = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
-                replaced.min(one_more).min(swap)
-            };
-        }
-    }
-    rows[word.len()][name.len()]
 }
 
 #[cfg(test)]

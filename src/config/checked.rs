@@ -5,7 +5,7 @@ use serde_saphyr::Spanned;
 
 use super::reader::known_keys;
 use super::repository::{Bar, RepoConfig, first_line};
-use crate::stdx::text::nearest;
+use crate::stdx::text::{did_you_mean, nearest};
 
 /// A sentence about one place of the file; both count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,8 +65,7 @@ impl RepoConfig {
             let unknown = key.filter(|key| !known_keys::<Self>().contains(key));
             remarks.faults.push(match (unknown, &entry) {
                 (Some(key), Some(entry)) => {
-                    let near = nearest(key, known_keys::<Self>().iter().copied());
-                    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                    let near = did_you_mean(nearest(key, known_keys::<Self>().iter().copied()));
                     let line = u64::try_from(entry.start + 1).unwrap_or(line);
                     Remark { line, column: 1, text: format!("there is no key `{key}`{near}") }
                 }
@@ -109,8 +108,7 @@ impl Remarks {
             }
         }
         for rule in places.disable.iter().filter(|rule| !rules.contains(&rule.value)) {
-            let near = nearest(&rule.value, rules.iter().map(String::as_str));
-            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let near = did_you_mean(nearest(&rule.value, rules.iter().map(String::as_str)));
             self.warnings.push(at(rule, format!("`disable`: there is no rule `{}`{near}", rule.value)));
         }
         if let Some(label) = &places.label {

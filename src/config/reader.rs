@@ -11,7 +11,8 @@ use toml::Spanned;
 
 use super::{Error, Overrides, Registration};
 use crate::domain::Secret;
-use crate::stdx::{net, text};
+use crate::stdx::net;
+use crate::stdx::text::{did_you_mean, nearest};
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,13 +102,10 @@ pub(super) fn unknown_variables(names: Vec<String>) -> Vec<String> {
     let ours = names.into_iter().filter(|name| name.starts_with("OCTOSWARM_"));
     let unknown = ours.filter(|name| !VARIABLES.contains(&name.as_str()));
     unknown
-        .map(|name| format!("the variable {name} has no effect{}", did_you_mean(&name, VARIABLES.iter().copied())))
+        .map(|name| {
+            format!("the variable {name} has no effect{}", did_you_mean(nearest(&name, VARIABLES.iter().copied())))
+        })
         .collect()
-}
-
-/// `; did you mean `x`?`, when there is something near.
-fn did_you_mean<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> String {
-    text::nearest(typed, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
 impl<'a> Reader<'a> {
@@ -448,7 +446,7 @@ fn explain<W: DeserializeOwned>(
         };
         return (value_at, format!("`{key}`: {message}"));
     }
-    (key_at, format!("there is no setting `{key}`{}", did_you_mean(key, known.iter().copied())))
+    (key_at, format!("there is no setting `{key}`{}", did_you_mean(nearest(key, known.iter().copied()))))
 }
 
 /// `3:1`.

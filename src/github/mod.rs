@@ -46,7 +46,7 @@ pub use check::{
 pub use comment::{Comment, Reaction};
 pub use commit::{CommitInfo, TreeEntry};
 pub use content::CONTENT_CAP;
-pub use delivery::{DeliveryContent, DeliveryInfo, DeliveryPage};
+pub use delivery::{DeliveryContent, DeliveryInfo, DeliveryPage, Undelivered};
 pub use endpoint::{Access, ENDPOINTS, Effect, Endpoint, Level, Permission, needed_permissions};
 pub use error::{Error, Unreached};
 pub use graphql::DOCUMENTS;

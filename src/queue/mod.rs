@@ -90,15 +90,7 @@ impl Failure {
 
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
-        let class = error.class();
-        let mut message = error.to_string();
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            message.push_str(": ");
-            message.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        Self { class, message }
+        Self { class: error.class(), message: crate::stdx::error::chain(&error) }
     }
 }
 

@@ -151,7 +151,6 @@ async fn savepoint(conn: &mut SqliteConnection, sql: &'static str) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use futures::future::join_all;
 
     use crate::domain::DeliveryId;

@@ -4,7 +4,7 @@ use git2::{ErrorCode, ObjectType, Oid, Repository};
 
 use super::error::{Doing, Error};
 use super::git::header;
-use super::limits::size;
+use crate::stdx::text::binary_size;
 
 /// A commit and its tree; or, as a head, the tree that a work tree makes above its commit.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) fn commit_tree(repository: &Repository, oid: Oid) -> Result<Oid, Erro
         return Err(Error::Unsupported("a ref points at something that is not a commit"));
     }
     if bytes > COMMIT_BYTES {
-        return Err(Error::TooLarge { what: "a commit", limit: size(COMMIT_BYTES) });
+        return Err(Error::TooLarge { what: "a commit", limit: binary_size(COMMIT_BYTES) });
     }
     let tree = repository.find_commit(oid).doing("reading a commit")?.tree_id();
     let (_, kind) = header(repository, tree).doing("reading a commit's tree")?;

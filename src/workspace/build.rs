@@ -6,10 +6,11 @@ use git2::{ObjectType, Odb, Oid, Repository};
 
 use super::edit::Edit;
 use super::error::{Doing, Error};
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use super::names::refuse_path;
 use super::tree::{self, Entry, MODE_EXECUTABLE, MODE_FILE, MODE_TREE};
 use crate::domain::{Identity, Millis};
+use crate::stdx::text::binary_size;
 
 /// The edits of one folder by name.
 type Folder<'a> = BTreeMap<&'a str, Node<'a>>;
@@ -45,11 +46,12 @@ fn sorted<'a>(edits: &'a [Edit], limits: &Limits) -> Result<Folder<'a>, Error> {
         if let Edit::Write { text, .. } = edit {
             let bytes = text.len() as u64;
             if bytes > limits.file_bytes {
-                return Err(refused(path, &format!("it would be larger than {}", size(limits.file_bytes))));
+                return Err(refused(path, &format!("it would be larger than {}", binary_size(limits.file_bytes))));
             }
-            left = left
-                .checked_sub(bytes)
-                .ok_or_else(|| Error::TooLarge { what: "all that is to be written", limit: size(limits.diff_bytes) })?;
+            left = left.checked_sub(bytes).ok_or_else(|| Error::TooLarge {
+                what: "all that is to be written",
+                limit: binary_size(limits.diff_bytes),
+            })?;
         }
         let (above, name) = path.rsplit_once('/').map_or((None, path), |(above, name)| (Some(above), name));
         let mut at = &mut root;
@@ -187,7 +189,7 @@ pub(super) fn commit(
         return Err(Error::Unsupported("a commit needs a message"));
     }
     if message.len() > MESSAGE_BYTES {
-        return Err(Error::TooLarge { what: "the commit's message", limit: size(MESSAGE_BYTES as u64) });
+        return Err(Error::TooLarge { what: "the commit's message", limit: binary_size(MESSAGE_BYTES as u64) });
     }
     let who = format!("{name} <{email}> {} +0000", at.max(0) / MILLIS);
     let text = format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}\n");

@@ -14,9 +14,10 @@ use super::base::Tree;
 use super::diff::{self, Diff};
 use super::error::{Doing, Error};
 use super::git::{self, blocking};
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use super::tree::{self, Entry};
 use crate::domain::Sha;
+use crate::stdx::text::binary_size;
 
 /// A change under review. A clone is another handle on the same two trees.
 #[derive(Debug, Clone)]
@@ -192,7 +193,7 @@ impl Inner {
         Ok(match self.blob_size(repository, oid)? {
             None => Side::NotRead(self.missing(oid)),
             Some(bytes) if bytes > self.limits.file_bytes => {
-                Side::NotRead(format!("larger than {}", size(self.limits.file_bytes)))
+                Side::NotRead(format!("larger than {}", binary_size(self.limits.file_bytes)))
             }
             Some(_) => Side::of(repository.find_blob(oid).doing("reading a file")?.content().to_vec()),
         })

@@ -4,10 +4,10 @@ use git2::{DiffOptions, Patch, Repository};
 
 use super::change::{Inner, is_binary};
 use super::error::{Doing, Error};
-use super::limits::size;
 use super::rename;
 use super::tree::{self, Delta, Entry};
 use crate::domain::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind, NotRead};
+use crate::stdx::text::binary_size;
 
 /// Beyond the limit of files this many more are named one by one.
 const NAMED: usize = 1_000;
@@ -90,9 +90,9 @@ fn one(
         (Content::Missing(reason), _) | (_, Content::Missing(reason)) => reason,
         (Content::TooLarge, _) | (_, Content::TooLarge) => {
             if left.bytes == 0 {
-                format!("the change is larger than {}", size(change.limits.diff_bytes))
+                format!("the change is larger than {}", binary_size(change.limits.diff_bytes))
             } else {
-                format!("larger than {}", size(change.limits.file_bytes))
+                format!("larger than {}", binary_size(change.limits.file_bytes))
             }
         }
         (Content::Bytes(old), Content::Bytes(new)) if is_binary(&old) || is_binary(&new) => {

@@ -69,30 +69,3 @@ impl Default for Limits {
         }
     }
 }
-
-/// `1 MiB`, `1.5 MiB`, `512 bytes`: sizes as people read them.
-pub(super) fn size(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    for (unit, name) in UNITS {
-        if bytes >= unit {
-            let tenths = bytes.saturating_mul(10) / unit;
-            return match (tenths / 10, tenths % 10) {
-                (whole, 0) => format!("{whole} {name}"),
-                (whole, tenth) => format!("{whole}.{tenth} {name}"),
-            };
-        }
-    }
-    format!("{bytes} bytes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn a_size_is_short_and_says_its_unit() {
-        assert_eq!(size(1 << 20), "1 MiB");
-        assert_eq!(size(3 << 19), "1.5 MiB");
-        assert_eq!(size(512), "512 bytes");
-    }
-}

@@ -21,6 +21,7 @@ use super::error::{AtPath, Error};
 use super::git::{self, blocking};
 use super::limits::Limits;
 use super::snapshot;
+use crate::stdx::text::edits;
 
 /// The change from the merge base of `base` and `head` to `head`, limited to `path` if that lies below the repository's root.
 ///
@@ -190,40 +191,11 @@ fn nearest(repository: &Repository, revision: &str) -> Vec<String> {
     let mut near: Vec<(usize, String)> = branches
         .chain(tags)
         .filter_map(|name| {
-            let distance = distance(&name, revision);
+            let distance = edits(&name, revision);
             let contained = !revision.is_empty() && (name.contains(revision) || revision.contains(&name));
             (contained || distance <= (revision.len() / 2).clamp(1, 3)).then_some((distance, name))
         })
         .collect();
     near.sort();
     near.into_iter().take(SHOWN).map(|(_, name)| name).collect()
-}
-
-/// Letters to insert, remove or replace.
-fn distance(one: &str, two: &str) -> usize {
-    const LONGEST: usize = 200;
-    let two: Vec<char> = two.chars().take(LONGEST).collect();
-    let mut row: Vec<usize> = (0..=two.len()).collect();
-    for (i, a) in one.chars().take(LONGEST).enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, b) in two.iter().enumerate() {
-            let replaced = corner + usize::from(a != *b);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn distance_counts_letters() {
-        assert_eq!(distance("main", "main"), 0);
-        assert_eq!(distance("mian", "main"), 2);
-        assert_eq!(distance("", "abc"), 3);
-    }
 }

@@ -13,13 +13,14 @@ use super::advertisement;
 use super::ancestry::commit_tree;
 use super::error::{Doing, Error};
 use super::git::{self, blocking, header};
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use super::mirror::{Mirrors, Place, Remote};
 use super::names::is_branch;
 use super::objects::missing;
 use super::packet::{Packets, Report, line};
 use super::transport::Session;
 use crate::domain::Sha;
+use crate::stdx::text::binary_size;
 
 /// Trees that the server is believed to have, when the commit's parent is not here.
 const MOST_KNOWN: usize = 16;
@@ -137,9 +138,10 @@ impl Push {
         let mut left = self.limits.push_bytes;
         for object in missing(&repository, tree, &known, &self.limits)? {
             let (bytes, _) = header(&repository, object.oid).doing(DOING)?;
-            left = left
-                .checked_sub(bytes)
-                .ok_or_else(|| Error::TooLarge { what: "what is to be pushed", limit: size(self.limits.push_bytes) })?;
+            left = left.checked_sub(bytes).ok_or_else(|| Error::TooLarge {
+                what: "what is to be pushed",
+                limit: binary_size(self.limits.push_bytes),
+            })?;
             builder.insert_object(object.oid, Some(&object.path)).doing(DOING)?;
         }
         let mut pack = Buf::new();

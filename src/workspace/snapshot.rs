@@ -7,9 +7,10 @@ use ignore::gitignore::GitignoreBuilder;
 
 use super::change::is_binary;
 use super::error::{AtPath, Doing, Error};
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use super::nofollow::{Folder, Found, from_git};
 use super::tree::{self, Entry, MODE_EXECUTABLE, MODE_FILE, MODE_LINK, MODE_SUBMODULE, MODE_TREE};
+use crate::stdx::text::binary_size;
 
 /// Git's bit for a tracked file that a sparse checkout leaves out.
 const SKIP_WORKTREE: u16 = 1 << 14;
@@ -75,7 +76,7 @@ pub(super) fn work_tree(
             // A blob that nobody can read: it is named as changed, and as not read.
             unfit @ (Ok(Found::TooLarge) | Err(_)) => {
                 let reason = match unfit {
-                    Ok(_) => format!("larger than {}", size(limits.file_bytes)),
+                    Ok(_) => format!("larger than {}", binary_size(limits.file_bytes)),
                     Err(_) => "it cannot be read".to_owned(),
                 };
                 let oid = stand_in(path)?;

@@ -18,8 +18,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::error::Error;
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use crate::domain::Credential;
+use crate::stdx::text::binary_size;
 
 /// What libgit2 believes it fetches from.
 pub(super) const ADDRESS: &str = "octoswarm://remote";
@@ -307,7 +308,7 @@ impl Read for Exchange {
         while self.chunk.is_empty() {
             let Some(chunk) = self.session.wait(self.session.limits.idle, response.chunk())? else { return Ok(0) };
             self.left = self.left.checked_sub(chunk.len() as u64).ok_or_else(|| {
-                self.session.note(Error::TooLarge { what: "the git server's answer", limit: size(self.cap) })
+                self.session.note(Error::TooLarge { what: "the git server's answer", limit: binary_size(self.cap) })
             })?;
             self.chunk = chunk;
         }

@@ -6,8 +6,9 @@ use git2::{ObjectType, Oid, Repository};
 
 use super::error::{Doing, Error};
 use super::git::header;
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use crate::domain::NotRead;
+use crate::stdx::text::binary_size;
 
 pub(super) const MODE_FILE: u32 = 0o100_644;
 pub(super) const MODE_EXECUTABLE: u32 = 0o100_755;
@@ -111,7 +112,7 @@ pub(super) fn entries(repository: &Repository, oid: Oid, limits: &Limits) -> Res
         return Err(Error::Unsupported("an object that should be a tree is none"));
     }
     if bytes > limits.tree_bytes {
-        return Err(Error::TooLarge { what: "one folder", limit: size(limits.tree_bytes) });
+        return Err(Error::TooLarge { what: "one folder", limit: binary_size(limits.tree_bytes) });
     }
     let tree = repository.find_tree(oid).doing("reading a tree")?;
     let all = tree.iter().map(|entry| {

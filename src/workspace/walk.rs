@@ -7,9 +7,10 @@ use ignore::WalkBuilder;
 
 use super::change::Side;
 use super::error::{AtPath, Error};
-use super::limits::{Limits, size};
+use super::limits::Limits;
 use super::nofollow::{self, Folder};
 use super::tree;
+use crate::stdx::text::binary_size;
 
 /// One file of a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +88,7 @@ fn one(item: Result<ignore::DirEntry, ignore::Error>, base: &Path, folder: &Fold
         _ if path.to_str().is_none() => Side::NotRead("its name is not UTF-8".to_owned()),
         Ok(nofollow::Found::File { bytes, .. }) => Side::of(bytes),
         Ok(nofollow::Found::Link(_)) => Side::NotRead("symbolic link".to_owned()),
-        Ok(nofollow::Found::TooLarge) => Side::NotRead(format!("larger than {}", size(most))),
+        Ok(nofollow::Found::TooLarge) => Side::NotRead(format!("larger than {}", binary_size(most))),
         Ok(nofollow::Found::Other) => Side::NotRead("not a regular file".to_owned()),
         Ok(nofollow::Found::Missing) => return None,
         Err(_) => Side::NotRead("it cannot be read".to_owned()),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use octoswarm::demo::{AppManifest, Change, Fault, GitHubBox, Options};
 use serde_json::Value;
@@ -180,19 +180,30 @@ fn the_help_tells_the_exit_codes() {
 #[test]
 fn a_reader_that_goes_away_ends_the_output_quietly() {
     let dir = tempfile::tempdir().unwrap();
-    let many: String = (0..3000).map(|n| format!("def f{n}(x):\n    return eval(x)\n\n\n")).collect();
+    let scan = |out: Stdio, format: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+        command.args(["scan", "a.py", "--format", format]).current_dir(dir.path());
+        command.stdout(out).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ends_quietly = |child: Child| {
+        let output = child.wait_with_output().unwrap();
+        exits(&output, 1);
+        assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+    };
+    // More than a pipe and the reader's buffer hold: whenever the reader goes, something is still to be written.
+    let many: String = (0..300).map(|n| format!("def f{n}(x):\n    return eval(x)\n\n\n")).collect();
     std::fs::write(dir.path().join("a.py"), many).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_octoswarm"))
-        .args(["scan", "a.py"])
-        .current_dir(dir.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = scan(Stdio::piped(), "text");
     let mut first = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
+    assert!(!first.is_empty());
+    ends_quietly(child);
+    std::fs::write(dir.path().join("a.py"), DEFECTS).unwrap();
+    for format in ["text", "json", "sarif", "markdown", "github"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        ends_quietly(scan(writer.into(), format));
+    }
 }
 
 #[test]

@@ -206,6 +206,15 @@ fn every_page_stands_in_the_index() {
 }
 
 #[test]
+fn every_benchmark_has_its_measured_table_on_the_page() {
+    let (page, manifest) = (read("docs/performance.md"), read("Cargo.toml"));
+    let benches = matches(r#"(?m)^\[\[bench\]\]\nname = "([a-z]+)""#, &manifest);
+    assert!(benches.len() >= 5, "{benches:?}");
+    let tables = matches(r"(?s)<!-- bench:([a-z]+) -->\n\d+ processors[^|]*\| .*?<!-- /bench", &page);
+    assert_eq!(tables, benches, "`benches/run` writes the tables to target/bench");
+}
+
+#[test]
 fn every_setting_stands_in_the_table_and_nothing_else_does() {
     let page = read("docs/configuration.md");
     let rows: Vec<Vec<&str>> = page

@@ -302,11 +302,12 @@ async fn every_installation_is_looked_at() {
 async fn an_unreachable_github_is_told_by_what_stands_in_the_way() {
     let mut patient = Patient::new().await;
     let port = patient.github.web_url().rsplit_once(':').unwrap().1.to_owned();
-    // A machine without a resolver says no as one with a resolver does, and as soon.
+    // Three servers that do not answer, the most a machine may name, take three seconds; the dot at the end keeps the machine's
+    // own domains from being tried as well.
     patient.set("RES_OPTIONS", "timeout:1 attempts:1");
     for (api, words) in [
         ("http://127.0.0.1:1".to_owned(), ["nothing answers", "firewall"]),
-        ("https://api.github.invalid".to_owned(), ["cannot be resolved", "DNS"]),
+        ("https://api.github.invalid.".to_owned(), ["cannot be resolved", "DNS"]),
         (format!("https://127.0.0.1:{port}/api/v3"), ["TLS fails", "certificate"]),
         (patient.github.web_url(), ["not GitHub's API", "/api/v3"]),
     ] {

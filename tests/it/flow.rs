@@ -1,5 +1,7 @@
 //! From what people do on GitHub to what they read there: the whole way, through the real doors.
 
+use std::collections::BTreeSet;
+
 use octoswarm::demo::{Change, OpenPull};
 
 use crate::support::world::{CLEAN, DEFECTS, HALF_FIXED, REPO, World};
@@ -87,6 +89,35 @@ async fn a_thread_in_which_a_person_spoke_is_left_to_people() {
     world.people().reply_in_thread("ada", REPO, eval.id, "Are you sure?").await.unwrap();
     world.push(number, "src/run.py", HALF_FIXED).await;
     assert!(world.resolved_places(number).is_empty());
+    world.reviews(number);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_thread_longer_than_a_page_is_read_to_its_last_comment() {
+    let world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    let (people, bot) = (world.people(), world.github.bot_login());
+    let at = |line: u32| world.comments(number).into_iter().find(|c| c.original_line == line).unwrap().id;
+    let (eval, none) = (at(5), at(9));
+    // GitHub gives 100 comments a page: a person has the last word of one thread on its third page, in the other all are ours.
+    for (thread, replies) in [(eval, 200), (none, 101)] {
+        for n in 0..replies {
+            people.reply_in_thread(&bot, REPO, thread, &format!("Still so, {n}.")).await.unwrap();
+        }
+    }
+    people.reply_in_thread("ada", REPO, eval, "Are you sure?").await.unwrap();
+    world.settle().await;
+    let before = world.comments(number).len();
+    world.push(number, "src/run.py", CLEAN).await;
+    assert_eq!(world.conclusion(number), "success");
+    let resolved: BTreeSet<String> = world.resolved_places(number).into_iter().collect();
+    assert_eq!(resolved, BTreeSet::from(["src/run.py:9".to_owned()]), "ada's word leaves hers to people");
+    assert_eq!(world.comments(number).len(), before);
+    world.push(number, "src/run.py", DEFECTS).await;
+    let after = world.comments(number);
+    assert_eq!(after.len(), before + 1, "what stands in an open thread is not said again, what came back is");
+    assert_eq!(after.iter().max_by_key(|comment| comment.id).unwrap().original_line, 9);
     world.reviews(number);
     world.end().await;
 }

@@ -7,6 +7,7 @@ use regex::{Captures, Regex};
 use super::Wish;
 use super::replace::is_name;
 use super::text::{CODE_END, CODE_START};
+use crate::stdx::text::edits;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Phrase {
@@ -221,27 +222,11 @@ fn not_meant(text: &str, start: usize, command: bool) -> Option<&'static str> {
 
 /// Whether one is a spelling of the other.
 pub(super) fn similar(one: &str, other: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let longest = a.len().max(b.len());
-    if !(3..=80).contains(&longest) {
-        return false;
+    let longest = one.chars().count().max(other.chars().count());
+    (3..=80).contains(&longest) && {
+        let edits = edits(one, other);
+        edits <= 4 && edits * 3 <= longest
     }
-    // Two neighbours that changed places are one slip of the finger.
-    let mut above: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let mut cost = (row[j] + usize::from(x != y)).min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                cost = cost.min(above[j - 1] + 1);
-            }
-            next.push(cost);
-        }
-        above = std::mem::replace(&mut row, next);
-    }
-    let edits = row.last().copied().unwrap_or(0);
-    edits <= 4 && edits * 3 <= longest
 }
 
 fn bare(text: &str) -> &str {

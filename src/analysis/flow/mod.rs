@@ -12,8 +12,9 @@ mod request;
 mod syntax;
 mod value;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use ast_grep_core::NodeMatch;
@@ -39,6 +40,8 @@ pub(super) struct Flow<'t> {
     tree: &'t Tree,
     /// By the scope's node.
     assignments: RefCell<HashMap<usize, Rc<Assignments<'t>>>>,
+    /// Names that are looked up in a list, by the scope's node.
+    checked: RefCell<HashMap<usize, HashSet<Cow<'t, str>>>>,
 }
 
 struct Question<'q> {
@@ -53,7 +56,7 @@ struct Question<'q> {
 
 impl<'t> Flow<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        Self { tree, assignments: RefCell::default() }
+        Self { tree, assignments: RefCell::default(), checked: RefCell::default() }
     }
 
     /// Whether the values behind a match's metavariables are harmless for this rule.
@@ -440,7 +443,7 @@ impl<'t> Flow<'t> {
 
     fn resolve(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> Value {
         for scope in node.ancestors().filter(|a| is_function(&a.kind())) {
-            if checked_against_a_list(&scope, name) {
+            if self.is_checked(&scope, name) {
                 return Value::Constant(None);
             }
             let (assigned, sure) = self.assigned(node, &scope, name, false, question);
@@ -457,6 +460,12 @@ impl<'t> Flow<'t> {
             }
         }
         self.assigned(node, &self.tree.root(), name, true, question).0.map_or(Value::Opaque, |(value, _)| value)
+    }
+
+    /// Whether somebody looked a name up in a list, anywhere in a scope.
+    fn is_checked(&self, scope: &TreeNode<'t>, name: &str) -> bool {
+        let mut known = self.checked.borrow_mut();
+        known.entry(scope.node_id()).or_insert_with(|| checked_against_a_list(scope)).contains(name)
     }
 
     /// Joins everything that is assigned to a name below `scope` and reaches the place, with whether it only adds to what

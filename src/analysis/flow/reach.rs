@@ -1,10 +1,11 @@
 //! Which assignments of a name can be what a place sees: not the ones that are overwritten before, that come later, or
 //! that stand in a branch which a constant condition never takes.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::fold::Known;
-use super::syntax::{assignment, is_function, may_assign, parameter};
+use super::syntax::{assignment, is_function, parameter, target};
 use super::{Flow, MAX_STEPS, Question};
 use crate::analysis::engine::TreeNode;
 
@@ -27,7 +28,8 @@ pub(super) struct Definitions<'t> {
 
 /// All that is assigned to any name below a scope, in the order of the text.
 pub(super) struct Assignments<'t> {
-    list: Vec<TreeNode<'t>>,
+    /// Each with the text that holds the names.
+    list: Vec<(TreeNode<'t>, Cow<'t, str>)>,
     /// How many nodes were looked at to find them.
     nodes: usize,
 }
@@ -55,7 +57,8 @@ impl<'t> Flow<'t> {
         let mut list: Vec<Definition<'t>> = below
             .list
             .iter()
-            .filter_map(|whole| {
+            .filter(|(_, names)| names.contains(name))
+            .filter_map(|(whole, _)| {
                 let (value, adds) = assignment(whole, name)?;
                 Some(Definition { whole: whole.clone(), value, adds })
             })
@@ -93,8 +96,8 @@ impl<'t> Flow<'t> {
         let (mut nodes, mut list) = (0, Vec::new());
         for node in scope.dfs() {
             nodes += 1;
-            if may_assign(&node) {
-                list.push(node);
+            if let Some(target) = target(&node) {
+                list.push((node, target.text()));
             }
         }
         let found = Rc::new(Assignments { nodes, list });

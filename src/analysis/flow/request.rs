@@ -1,8 +1,8 @@
 //! Whether a value is what a stranger sent: parts of an HTTP request, and the local names that hold them.
 
 use super::syntax::{
-    HARMLESS_CALL, LOOKUP, MODULE, NUMERIC_TYPE, PASSES_ON, REQUEST_PARAMETER, callee, checked_against_a_list,
-    is_function, is_request, parameter,
+    HARMLESS_CALL, LOOKUP, MODULE, NUMERIC_TYPE, PASSES_ON, REQUEST_PARAMETER, callee, is_function, is_request,
+    parameter,
 };
 use super::{Flow, MAX_HOPS, MAX_STEPS, Question, place};
 use crate::analysis::engine::TreeNode;
@@ -88,7 +88,7 @@ impl<'t> Flow<'t> {
 
     fn name_is_from_request(&self, node: &TreeNode<'t>, name: &str, question: &mut Question<'_>) -> bool {
         for scope in node.ancestors().filter(|a| is_function(&a.kind())) {
-            if checked_against_a_list(&scope, name) {
+            if self.is_checked(&scope, name) {
                 return false;
             }
             let found = self.definitions(node, &scope, name, false, question);

@@ -1,5 +1,7 @@
 //! How each grammar writes calls, assignments and parameters, and the names that mean something to all of them.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -156,8 +158,8 @@ pub(super) fn parameter<'t>(function: &TreeNode<'t>, name: &str) -> Option<TreeN
     single.or(found)
 }
 
-/// Whether [`assignment`] can say something about a node, for any name.
-pub(super) fn may_assign(node: &TreeNode<'_>) -> bool {
+/// Where the names stand that a node may assign to: [`assignment`] says nothing about a name that is not written there.
+pub(super) fn target<'t>(node: &TreeNode<'t>) -> Option<TreeNode<'t>> {
     match node.kind().as_ref() {
         "assignment"
         | "assignment_expression"
@@ -169,21 +171,20 @@ pub(super) fn may_assign(node: &TreeNode<'_>) -> bool {
         | "range_clause"
         | "augmented_assignment"
         | "augmented_assignment_expression"
-        | "compound_assignment_expr"
-        | "variable_declarator"
+        | "compound_assignment_expr" => node.field("left"),
+        "variable_declarator"
         | "var_spec"
         | "const_spec"
         | "enhanced_for_statement"
         | "const_item"
         | "static_item"
-        | "let_declaration"
-        | "for_expression"
-        | "named_expression" => true,
+        | "named_expression" => node.field("name"),
+        "let_declaration" | "for_expression" => node.field("pattern"),
         "method_invocation" | "call_expression" | "call" => {
             let (_, receiver, method) = callee(node);
-            receiver.is_some() && grows(&method)
+            receiver.filter(|_| grows(&method))
         }
-        _ => false,
+        _ => None,
     }
 }
 
@@ -271,9 +272,9 @@ pub(super) fn assignment<'t>(node: &TreeNode<'t>, name: &str) -> Option<(Option<
     (element && base.is_some_and(|b| b.text() == name)).then_some((right, true))
 }
 
-/// `if name not in ALLOWED: raise`, `ALLOWED.includes(name)`: somebody looked it up in a list first.
-pub(super) fn checked_against_a_list(scope: &TreeNode<'_>, name: &str) -> bool {
-    scope.dfs().any(|node| match node.kind().as_ref() {
+/// The names that somebody looked up in a list: `if name not in ALLOWED: raise`, `ALLOWED.includes(name)`.
+pub(super) fn checked_against_a_list<'t>(scope: &TreeNode<'t>) -> HashSet<Cow<'t, str>> {
+    let checked = |node: TreeNode<'t>| match node.kind().as_ref() {
         "comparison_operator" => {
             let parts: Vec<_> = node.children().collect();
             let tests = parts.iter().any(|p| matches!(p.text().as_ref(), "in" | "not in"));
@@ -281,22 +282,24 @@ pub(super) fn checked_against_a_list(scope: &TreeNode<'_>, name: &str) -> bool {
                 let text = l.text();
                 matches!(l.kind().as_ref(), "tuple" | "list" | "set") || looks_like_a_list(&text)
             });
-            tests && list && parts.first().is_some_and(|p| p.text() == name)
+            parts.first().filter(|_| tests && list).map(TreeNode::text)
         }
         "call_expression" | "method_invocation" => {
             let (text, receiver, method) = callee(&node);
             let tests = matches!(method.as_str(), "includes" | "has" | "contains" | "containsKey");
-            tests
+            let list = tests
                 && receiver.is_some_and(|r| {
                     matches!(r.kind().as_ref(), "array")
                         || looks_like_a_list(&r.text())
                         || text.starts_with("Set.of")
                         || text.starts_with("List.of")
-                })
-                && node.field("arguments").is_some_and(|a| a.text().trim_matches(['(', ')', '&']) == name)
+                });
+            let arguments = node.field("arguments").filter(|_| list)?.text();
+            Some(arguments.trim_matches(['(', ')', '&']).to_owned().into())
         }
-        _ => false,
-    })
+        _ => None,
+    };
+    scope.dfs().filter_map(checked).collect()
 }
 
 pub(super) fn looks_like_a_list(text: &str) -> bool {

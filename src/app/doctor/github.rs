@@ -3,8 +3,9 @@
 use crate::config::ServerConfig;
 use crate::domain::{Clock, Millis};
 use crate::github::{self, AppInfo, Error, Github, InstallationInfo, Meeting, Rate, Unreached};
+use crate::stdx::error::chain;
 
-use super::{Exam, PATIENCE, advice, answer, chain};
+use super::{Exam, PATIENCE, advice, answer};
 
 /// GitHub refuses a token that was made in its future; ours are dated a minute back.
 const LATE: Millis = 20_000;

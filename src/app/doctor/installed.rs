@@ -6,10 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::github::Found;
 use super::local::span;
-use super::{Exam, PATIENCE, advice, answer, chain};
+use super::{Exam, PATIENCE, advice, answer};
 use crate::config::ServerConfig;
 use crate::domain::Clock;
-use crate::github::{DeliveryInfo, Error, InstallationInfo, RepoInfo, manifest};
+use crate::github::{DeliveryInfo, Error, InstallationInfo, RepoInfo, Undelivered, manifest};
+use crate::stdx::error::chain;
 use crate::workspace::{self, Limits, Remote};
 
 /// Each asks GitHub once or twice; more would take minutes.
@@ -201,45 +202,17 @@ async fn deliveries(exam: &mut Exam<'_>, config: &ServerConfig, found: &Found) {
     let arrived: BTreeSet<&str> = page.iter().filter(|d| d.ok).map(|d| d.guid.as_str()).collect();
     let lost: BTreeSet<&str> = page.iter().map(|d| d.guid.as_str()).filter(|guid| !arrived.contains(guid)).collect();
     let of = format!("{} of the last {} did not arrive", lost.len(), arrived.len() + lost.len());
-    if !newest.ok {
-        let (why, todo) = cause(newest);
-        let seen = format!("the newest, {} ago, failed: {why}; {of}", ago(newest));
+    let failed = |delivery: &DeliveryInfo| delivery.undelivered().map(|told| (delivery.said(), told));
+    if let Some((said, Undelivered { why, todo })) = failed(newest) {
+        let seen = format!("the newest, {} ago, failed: {said}, {why}; {of}", ago(newest));
         return exam.fail(NAME, seen, todo);
     }
-    if let Some(last) = page.iter().find(|delivery| lost.contains(delivery.guid.as_str())) {
-        let (why, _) = cause(last);
-        let seen = format!("the newest, {} ago, arrived; {of}, last {} ago: {why}", ago(newest), ago(last));
+    let last = page.iter().find(|delivery| lost.contains(delivery.guid.as_str()));
+    if let Some((last, (said, Undelivered { why, .. }))) = last.and_then(|last| Some((last, failed(last)?))) {
+        let seen = format!("the newest, {} ago, arrived; {of}, last {} ago: {said}, {why}", ago(newest), ago(last));
         return exam.warn(NAME, seen, "a running server asks GitHub for them again; if they stay, see its log");
     }
     exam.pass(NAME, format!("the last {} arrived, the newest {} ago", arrived.len(), ago(newest)));
-}
-
-fn cause(delivery: &DeliveryInfo) -> (String, &'static str) {
-    let (code, status) = (delivery.status_code, delivery.status.as_str());
-    let text = if status.is_empty() { "no answer" } else { status };
-    let words = text.to_lowercase();
-    let todo = if code == 401 {
-        "the App's webhook secret differs from the one here: enter the same on the App's settings page and restart the server"
-    } else if words.contains("timed out") || words.contains("timeout") || code == 504 {
-        "the server did not answer within 10 s: see its log, and what stands between it and GitHub"
-    } else if code == 0
-        || words.contains("connect")
-        || words.contains("resolve")
-        || words.contains("certificate")
-        || words.contains("ssl")
-    {
-        "GitHub did not get through: check the webhook's address, DNS, certificate, proxy and firewall, and that the server runs; \
-         where none can be public, use --poll"
-    } else if code == 404 || code == 405 {
-        "something answers that is not octoswarm's /webhook: check the webhook's address and the proxy's rules"
-    } else if code == 413 {
-        "a proxy on the way refuses large bodies: let it pass 25 MB"
-    } else if code >= 500 {
-        "the server or a proxy before it could not take it: see its log"
-    } else {
-        "see the delivery on the App's settings page > Advanced > Recent deliveries"
-    };
-    (format!("{code} {text}"), todo)
 }
 
 /// Looks at each, and gives a repository of one that is served.

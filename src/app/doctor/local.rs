@@ -5,11 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Door, Exam, chain};
+use super::{Door, Exam};
 use crate::config::{Error, Registration, Resolution, ServerConfig, Source, Start};
 use crate::domain::{Clock, Secret};
 use crate::github;
 use crate::stdx::disk::{self, Disk, Kind, Probe};
+use crate::stdx::error::chain;
+use crate::stdx::text::size;
 use crate::store::{Figures, Look, Sight, Store};
 
 /// A server stops taking deliveries when the disk is full: this much may be left before it is said, and before it is too late.
@@ -354,17 +356,6 @@ pub(super) fn address(exam: &mut Exam<'_>, listen: SocketAddr, door: Door) {
     }
 }
 
-/// `1.2 GB`.
-fn size(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    for (unit, name) in UNITS {
-        if bytes >= unit {
-            return format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit);
-        }
-    }
-    format!("{bytes} bytes")
-}
-
 /// `4 s`, `12 min`, `3 h`, `2 days`.
 pub(super) fn span(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -429,8 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_times_are_short() {
-        assert_eq!([size(12), size(1_500), size(2_340_000_000)], ["12 bytes", "1.5 kB", "2.3 GB"]);
+    fn times_are_short() {
         let spans = [5, 300, 10_000, 300_000].map(|seconds| span(Duration::from_secs(seconds)));
         assert_eq!(spans, ["5 s", "5 min", "2 h", "3 days"]);
     }

@@ -168,20 +168,6 @@ async fn answer<T>(asked: impl Future<Output = Result<T, Error>>) -> Result<T, E
     tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(late()))
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        next = error.source();
-    }
-    text
-}
-
 fn advice(error: &Error) -> String {
     error.hint().unwrap_or_else(|| "try again; if it lasts, see https://www.githubstatus.com".to_owned())
 }

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use super::{Made, SetUp, Started};
 use crate::app::{App, Error};
 use crate::domain::{InstallationId, Millis, RepositoryId};
-use crate::github::{DeliveryInfo, InstallationInfo, RepoInfo};
+use crate::github::{InstallationInfo, RepoInfo, Undelivered};
 
 /// Labels that one look asks for: the page comes back for the rest.
 const A_LOOK: usize = 25;
@@ -90,7 +90,8 @@ pub enum DeliveryCheck {
         id: u64,
         event: String,
         said: String,
-        why: String,
+        why: &'static str,
+        todo: &'static str,
     },
     /// GitHub says that somebody took it, and we have nothing.
     Elsewhere {
@@ -277,50 +278,19 @@ impl App {
             Ok(page) if poll => DeliveryCheck::LogRead { entries: page.deliveries.len() },
             Ok(page) => match page.deliveries.into_iter().next() {
                 None => DeliveryCheck::Nothing,
-                Some(last) if last.ok => DeliveryCheck::Elsewhere { id: last.id, event: last.event },
-                Some(last) => failed(last),
+                Some(last) if last.event == "ping" && last.status_code == 503 && !last.redelivery => {
+                    DeliveryCheck::Early { id: last.id }
+                }
+                Some(last) => match last.undelivered() {
+                    None => DeliveryCheck::Elsewhere { id: last.id, event: last.event },
+                    Some(Undelivered { why, todo }) => {
+                        let said = last.said();
+                        DeliveryCheck::Failed { id: last.id, event: last.event, said, why, todo }
+                    }
+                },
             },
         }
     }
-}
-
-fn failed(last: DeliveryInfo) -> DeliveryCheck {
-    if last.event == "ping" && last.status_code == 503 && !last.redelivery {
-        return DeliveryCheck::Early { id: last.id };
-    }
-    let status = last.status.to_ascii_lowercase();
-    let why = match last.status_code {
-        401 | 403 if status.contains("signature") => {
-            "the secret of the App's webhook is not the one that GitHub gave us"
-        }
-        401 => {
-            "somebody asks for a login, or the App's webhook secret was changed on GitHub: this server knows the first one"
-        }
-        403 => "a firewall or proxy in front of this server forbids it",
-        404 => {
-            "something answers at that address, and it is not this server: check the path, and where the proxy sends it"
-        }
-        405 => "something that takes no POST answers at that address: check where the proxy sends it",
-        301..=399 => "the address redirects, and GitHub follows no redirect: give the App the final address",
-        413 => "a proxy in front of this server takes no bodies of that size: allow 25 MB",
-        503 => {
-            "a proxy in front of this server finds nobody behind it, or octoswarm could not store it: its log says more"
-        }
-        500 | 502 | 504 if !status.contains("time") && !status.contains("connect") => {
-            "a proxy in front of this server finds nobody behind it"
-        }
-        _ if status.contains("time") => "nobody answered within 10 seconds: a firewall may swallow it",
-        _ if status.contains("certificate") || status.contains("ssl") || status.contains("tls") => {
-            "GitHub does not trust the certificate at that address: it must be of a public authority and complete"
-        }
-        _ => "nobody could be reached at that address: check its name, its port and the firewall",
-    };
-    let said = match (last.status.as_str(), last.status_code) {
-        ("", code) => format!("status {code}"),
-        (status, 0) => status.to_owned(),
-        (status, code) => format!("{status} ({code})"),
-    };
-    DeliveryCheck::Failed { id: last.id, event: last.event, said, why: why.to_owned() }
 }
 
 /// With what to do about it.

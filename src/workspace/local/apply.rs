@@ -10,11 +10,11 @@ use super::super::build;
 use super::super::change::Inner;
 use super::super::edit::Edit;
 use super::super::error::{AtPath, Doing, Error};
-use super::super::limits::size;
 use super::super::nofollow::Found;
 use super::super::snapshot::clean;
 use super::super::tree::{self, Entry};
 use super::super::worktree::{Slot, Staged, WorkTree};
+use crate::stdx::text::binary_size;
 
 /// Writes the edits to the work tree around a path. `tree` is what they were made from, paths count from its root.
 ///
@@ -110,7 +110,7 @@ impl Plan<'_> {
             Some(bytes) if bytes <= self.inner.limits.file_bytes => {
                 Ok(self.ours.find_blob(entry.oid).doing("reading a file")?.content().to_vec())
             }
-            _ => Err(Error::TooLarge { what: "a file to change", limit: size(self.inner.limits.file_bytes) }),
+            _ => Err(Error::TooLarge { what: "a file to change", limit: binary_size(self.inner.limits.file_bytes) }),
         }
     }
 

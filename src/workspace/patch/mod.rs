@@ -12,6 +12,7 @@ pub use parse::parse;
 pub use write::diff;
 
 use crate::domain::LineKind;
+use crate::stdx::text::binary_size;
 
 /// Bytes of a diff that is read.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -57,7 +58,7 @@ pub struct Line {
 /// Why a diff cannot be read or does not fit. Paths and numbers only, never the file's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("the diff is larger than {} MiB", MOST_BYTES >> 20)]
+    #[error("the diff is larger than {}", binary_size(MOST_BYTES as u64))]
     TooLarge,
     #[error("the diff changes more than {MOST_FILES} files")]
     TooManyFiles,

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use octoswarm::demo::GitHubBox;
+use rand::Rng;
+use rand::distr::Alphanumeric;
 use sha2::Sha256;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -181,7 +183,10 @@ impl Post {
 
     /// A delivery of an event that nobody acts on, with so many bytes.
     pub fn ballast(&self, guid: &str, bytes: usize) {
-        let body = format!("{{\"action\":\"created\",\"ballast\":\"{}\"}}", "x".repeat(bytes));
+        // It repeats itself only beyond the window in which the store's packing looks for what it knows.
+        let random: String = rand::rng().sample_iter(Alphanumeric).take(70_000).map(char::from).collect();
+        let ballast: String = random.chars().cycle().take(bytes).collect();
+        let body = format!("{{\"action\":\"created\",\"ballast\":\"{ballast}\"}}");
         let mut mac = Hmac::<Sha256>::new_from_slice(self.github.webhook_secret().as_bytes()).unwrap();
         mac.update(body.as_bytes());
         let signature = format!("sha256={}", hex::encode(mac.finalize().into_bytes()));
