@@ -52,6 +52,34 @@ pub enum Role {
 }
 
 impl Role {
+    pub const ALL: &'static [Self] = &[
+        Self::Manager,
+        Self::Documentation,
+        Self::Debt,
+        Self::Improvement,
+        Self::Critical,
+        Self::Master,
+        Self::Scout,
+        Self::Analyst,
+        Self::Explorer,
+        Self::Coder,
+        Self::Pr,
+    ];
+
+    /// Its key in `swarm-status.json`, for those that have one.
+    pub fn swarm_key(self) -> Option<&'static str> {
+        match self {
+            Self::Scout => Some("1-scout"),
+            Self::Analyst => Some("2-analyst"),
+            Self::Explorer => Some("3-explorer"),
+            Self::Coder => Some("4-coder"),
+            Self::Pr => Some("7-pr"),
+            Self::Manager | Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master => {
+                None
+            }
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Manager => "manager",

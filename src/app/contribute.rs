@@ -1,5 +1,7 @@
 //! `Job::Contribute`: from an issue to a pull request, or to one helpful comment.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use crate::agent::{self, Contributing, Role, Scene, gate};
@@ -11,9 +13,9 @@ use crate::artifact::swarm::{
 };
 use crate::artifact::{Content, Document, PullDraft, PullIntent, PushIntent, Reply};
 use crate::config::{Commits, RepoConfig};
-use crate::domain::{ContributeTarget, PullNumber, RunId};
+use crate::domain::{Class, ContributeTarget, PullNumber, RunId};
 use crate::github::{self, Repo};
-use crate::pipeline::{self, Outputs};
+use crate::pipeline::{self, Cycle, Outputs};
 use crate::publish::{self, CommitMode, Opened, Pushed};
 use crate::queue::Leased;
 use crate::stdx::text::count;
@@ -27,6 +29,10 @@ use super::{App, Error};
 
 impl App {
     pub(super) async fn contribute(&self, target: &ContributeTarget, leased: &Leased) -> Result<(), Error> {
+        // One issue of a repository at a time (A2.6); the next one asks again in a moment.
+        let name = &target.place.repo;
+        let cycle = self.swarms.enter(name.owner(), name.name()).map_err(pipeline::Error::Shelf)?;
+        let cycle = Arc::new(cycle.ok_or(Error::Busy)?);
         let run = self
             .store
             .start_run(NewRun {
@@ -38,7 +44,15 @@ impl App {
                 job: Some(leased.id),
             })
             .await?;
-        let contributed = self.contributed(target, run, leased).await;
+        let contributed = self.contributed(target, run, &cycle, leased).await;
+        let over = match &contributed {
+            Ok(Reply::PullOpened { .. }) => false,
+            Ok(_) => true,
+            Err(error) => matches!(self.class(error, leased), Class::Discard | Class::Cancelled),
+        };
+        if over {
+            shown(cycle.ended());
+        }
         let reply = match &contributed {
             Ok(reply) => {
                 self.store.meter().run("contribute", counted(reply));
@@ -85,7 +99,13 @@ impl App {
         Ok(super::event::still_there(repo.issue(target.issue.number).await)?.is_some_and(|issue| issue.open))
     }
 
-    async fn contributed(&self, target: &ContributeTarget, run: RunId, leased: &Leased) -> Result<Reply, Error> {
+    async fn contributed(
+        &self,
+        target: &ContributeTarget,
+        run: RunId,
+        cycle: &Arc<Cycle>,
+        leased: &Leased,
+    ) -> Result<Reply, Error> {
         self.may_begin(leased)?;
         let repo = self.repo_now(&target.place).await?;
         let issue = repo.issue(target.issue.number).await?;
@@ -108,13 +128,14 @@ impl App {
                 Error::Overtaken("the label was taken off".into())
             });
         }
-        let journal = self.journal(run);
+        let journal = self.journal(run).showing(cycle);
         journal.say(&format!("working on {}#{}", target.place.repo, target.issue.number)).await?;
         let identity = self.identity().await?;
         let publisher = self.publisher.under(&leased.lease);
         if let Some(pull) = publisher.find_pull(&repo, identity, &target.key()).await? {
             journal.say(&format!("#{} is open already", pull.number)).await?;
             self.prove_opened(target, pull.number).await?;
+            shown(cycle.resume(&target.issue.url).and_then(|()| cycle.opened(&pull.url)));
             return Ok(Reply::PullOpened { number: pull.number, adopted: true, draft: pull.draft });
         }
         let info = repo.info().await?;
@@ -126,8 +147,9 @@ impl App {
         };
         journal.say(&format!("{} fetched at {}", info.default_branch, tree.commit().short())).await?;
         let facts = self.contribute_facts(&repo, &info, target, &issue, tree.commit(), settings(&config)).await?;
-        let scene = Contributing { tree: tree.clone(), facts: std::sync::Arc::new(facts) };
+        let scene = Contributing { tree: tree.clone(), facts: Arc::new(facts) };
         let cx = self.context(Scene::Contribute(scene), &leased.cancel).await?;
+        cycle.begin(&target.issue.url).map_err(pipeline::Error::Shelf)?;
         let outputs = pipeline::contribute::run(&cx, &journal).await?;
         if let Some(stopped) = &outputs.stopped {
             return Ok(declined(&cx.contributing().map_err(of_agent)?.facts.linked, stopped));
@@ -173,6 +195,7 @@ impl App {
         let proof = Document::completed(cx.timestamp(), pr_created(&intent, &opened, &changes));
         let proof = serde_json::to_value(proof).map_err(|source| pipeline::Error::Document { role: "pr", source })?;
         journal.shelve(PrCreated::FILE, &proof).await?;
+        shown(cycle.opened(&opened.url));
         journal.say(&format!("#{} {}", opened.number, if opened.adopted { "adopted" } else { "opened" })).await?;
         Ok(Reply::PullOpened { number: opened.number, adopted: opened.adopted, draft: opened.draft })
     }
@@ -244,6 +267,13 @@ pub(super) fn settings(config: &RepoConfig) -> ContributeSettings {
         protected: config.protected.clone(),
         ignore: config.ignore.clone(),
         disable: config.disable.clone(),
+    }
+}
+
+/// The status is there to be looked at: what cannot be shown does not undo what was done.
+fn shown(written: std::io::Result<()>) {
+    if let Err(error) = written {
+        tracing::warn!(error = %error, "the swarm's status could not be written");
     }
 }
 

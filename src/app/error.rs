@@ -1,8 +1,13 @@
 //! Why a use case failed, and what the queue should do about it.
 
+use std::time::Duration;
+
 use crate::domain::Class;
 use crate::stdx::text::count;
 use crate::{agent, analysis, config, github, pipeline, publish, store, workspace};
+
+/// How soon a contribution asks again for its turn.
+const BUSY: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -23,6 +28,9 @@ pub enum Error {
     /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
     #[error("{0}")]
     Overtaken(String),
+    /// The repository's swarm is at another issue.
+    #[error("another issue of this repository is being worked on")]
+    Busy,
     /// Every attempt but the last one failed or died; the last one is for saying so.
     #[error("octoswarm gave up after {}: {last}", count(*.attempts, "attempt"))]
     GivenUp { attempts: usize, last: String },
@@ -43,6 +51,7 @@ impl Error {
             Self::Workspace(e) if e.is_transient() => Class::Retry,
             Self::Store(e) => e.class(),
             Self::Overtaken(_) => Class::Cancelled,
+            Self::Busy => Class::Snooze(BUSY),
             Self::Pipeline(e) if e.is_cancelled() => Class::Cancelled,
             Self::Pipeline(pipeline::Error::Store(e)) => e.class(),
             Self::Pipeline(pipeline::Error::Agent { source: agent::Error::Workspace(e), .. }) if e.is_transient() => {

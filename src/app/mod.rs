@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{DeliveryId, Identity, InstallationId, Millis, RunId};
 use crate::github::{AppInfo, Github};
+use crate::pipeline::Swarms;
 use crate::publish::Publisher;
 use crate::queue::Queue;
 use crate::store::{Pruned, Store};
@@ -64,6 +65,8 @@ pub struct App {
     /// In whose name we commit; asked once, on first use.
     bot: Arc<tokio::sync::OnceCell<Identity>>,
     publisher: Arc<Publisher>,
+    /// What each repository's swarm is at, on the disk.
+    swarms: Swarms,
     mirrors: Arc<Mirrors>,
     /// How long ended runs and settled deliveries are kept.
     retention: Duration,

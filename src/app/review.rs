@@ -22,7 +22,7 @@ impl App {
     /// Where a run's steps are kept: rows, and documents in the run's folder.
     pub(super) fn journal(&self, run: RunId) -> Journal {
         let folder = self.store.path().with_file_name("runs").join(run.to_string());
-        Journal::Kept { store: self.store.clone(), run, shelf: Shelf::new(folder) }
+        Journal::Kept { store: self.store.clone(), run, shelf: Shelf::new(folder), cycle: None }
     }
 
     /// All that the agents of a flow may touch. The first flow makes the rules ready: a server that only waits does without

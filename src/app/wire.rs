@@ -8,6 +8,7 @@ use crate::config::ServerConfig;
 use crate::domain::Clock;
 use crate::github::{self, Github};
 use crate::meter::Meter;
+use crate::pipeline::Swarms;
 use crate::publish::Publisher;
 use crate::queue::{self, Queue};
 use crate::store::{self, Store};
@@ -43,6 +44,7 @@ impl App {
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         Ok(Self {
+            swarms: Swarms::new(config.state.join("swarms"), clock.clone()),
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
             mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),
             identity: Arc::default(),

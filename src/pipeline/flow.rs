@@ -11,6 +11,7 @@ use super::{Error, Journal};
 use crate::agent::{Context, Role};
 use crate::artifact::AgentError;
 use crate::artifact::document::faults_of;
+use crate::artifact::status::AgentState;
 
 /// Steps in any order; what they need decides when they run.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +69,13 @@ impl Flow {
                 .partition(|step: &&Step| step.needs.iter().all(|role| outputs.documents.contains_key(role.name())));
             waiting = later;
             let ready: Vec<&Step> = ready;
+            for step in &ready {
+                // Whoever needs only what is there and what is being made is as good as called (A2.1).
+                let there = |role: &Role| outputs.documents.contains_key(role.name()) || *role == step.role;
+                for next in waiting.iter().filter(|next| next.needs.iter().all(there)) {
+                    journal.show(next.role, AgentState::Waiting).await?;
+                }
+            }
             for step in ready {
                 let input = input(&facts, step, &outputs.documents);
                 running.push(async move { (step.role, journal.step(cx, step.role, input).await) });

@@ -1,12 +1,15 @@
 //! The record of a run: its steps with their artifacts, and progress for whoever watches.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::Error;
+use super::{Cycle, Error};
 use crate::agent::{self, Context, Role};
 use crate::artifact::Shelf;
 use crate::artifact::document::faults_of;
+use crate::artifact::status::AgentState;
 use crate::domain::RunId;
 use crate::stdx::hash;
 use crate::store::{MAX_ARTIFACT, StepState, Store};
@@ -14,11 +17,26 @@ use crate::store::{MAX_ARTIFACT, StepState, Store};
 /// Where steps are kept. Work without GitHub keeps none: it is over before anything could be lost.
 #[derive(Clone)]
 pub enum Journal {
-    Kept { store: Store, run: RunId, shelf: Shelf },
+    Kept {
+        store: Store,
+        run: RunId,
+        shelf: Shelf,
+        /// Where a contribution shows how far it is.
+        cycle: Option<Arc<Cycle>>,
+    },
     Unkept,
 }
 
 impl Journal {
+    /// Shows in a repository's swarm how far the flow is.
+    #[must_use]
+    pub fn showing(mut self, swarm: &Arc<Cycle>) -> Self {
+        if let Self::Kept { cycle, .. } = &mut self {
+            *cycle = Some(swarm.clone());
+        }
+        self
+    }
+
     /// Runs the role's agent on `input`, or takes the document that the same agent made of the same input before.
     ///
     /// # Errors
@@ -33,6 +51,7 @@ impl Journal {
         let step = store.start_step(*run, name, &key).await?;
         let began = Instant::now();
         let known = store.step_by_key(&key).await?.and_then(|known| known.artifact);
+        self.show(role, AgentState::Running).await?;
         let output = match known {
             Some(document) => {
                 store.finish_step(step, StepState::Skipped, Some(&document), None).await?;
@@ -54,10 +73,13 @@ impl Journal {
                 Err(source) => {
                     store.meter().step(name, "failed", Some(began.elapsed()));
                     store.finish_step(step, StepState::Failed, None, Some(&source.to_string())).await?;
+                    self.show(role, AgentState::Failed).await?;
                     return Err(failed(source));
                 }
             },
         };
+        let ended = if faults_of(&output).is_some() { AgentState::Failed } else { AgentState::Completed };
+        self.show(role, ended).await?;
         if let Some(file) = role.file() {
             self.shelve(file, &output).await?;
         }
@@ -72,9 +94,20 @@ impl Journal {
     /// # Errors
     /// The disk's.
     pub async fn shelve(&self, file: &'static str, document: &Value) -> Result<(), Error> {
-        let Self::Kept { shelf, .. } = self else { return Ok(()) };
-        let (shelf, document) = (shelf.clone(), document.clone());
-        let written = tokio::task::spawn_blocking(move || shelf.put(file, &document)).await;
+        let Self::Kept { shelf, cycle, .. } = self else { return Ok(()) };
+        let (shelf, cycle, document) = (shelf.clone(), cycle.clone(), document.clone());
+        let written = tokio::task::spawn_blocking(move || {
+            shelf.put(file, &document)?;
+            cycle.map_or(Ok(()), |cycle| cycle.put(file, &document))
+        });
+        Ok(written.await.map_err(std::io::Error::other)??)
+    }
+
+    /// Says in the swarm's status what a role is doing.
+    pub(super) async fn show(&self, role: Role, state: AgentState) -> Result<(), Error> {
+        let Self::Kept { cycle: Some(cycle), .. } = self else { return Ok(()) };
+        let cycle = cycle.clone();
+        let written = tokio::task::spawn_blocking(move || cycle.set(role, state)).await;
         Ok(written.map_err(std::io::Error::other)??)
     }
 

@@ -8,9 +8,11 @@ pub mod fix;
 mod flow;
 mod journal;
 pub mod review;
+mod swarm;
 
 pub use flow::{Flow, Outputs, Step, Stopped};
 pub use journal::Journal;
+pub use swarm::{Cycle, Swarms};
 
 /// Every flow there is.
 pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];

@@ -81,6 +81,51 @@ async fn the_documents_of_the_run_lie_in_its_folder() {
 }
 
 #[tokio::test]
+async fn the_swarms_status_tells_what_was_done_for_the_repository() {
+    let world = with_unsafe_yaml().await;
+    let number = world.ask(TITLE, BODY).await;
+    let (owner, name) = REPO.split_once('/').unwrap();
+    let folder = world.state_dir().join("swarms").join(format!("{owner}__{name}"));
+    let read = |file: &str| -> serde_json::Value {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        serde_json::from_str(&text).unwrap()
+    };
+    let status = read("swarm-status.json");
+    let issue = read("current-issue.json")["selected_issue"]["url"].clone();
+    assert!(issue.as_str().unwrap().ends_with(&format!("/issues/{number}")), "{issue}");
+    assert_eq!((&status["swarm_id"], &status["cycle"], &status["current_issue"]), (&REPO.into(), &1.into(), &issue));
+    assert_eq!((&status["current_phase"], &status["stats"]["prs_created"]), (&"review_monitoring".into(), &1.into()));
+    assert_eq!(status["current_pr"], read("pr-created.json")["pr"]["url"]);
+    for agent in ["1-scout", "2-analyst", "3-explorer", "4-coder", "7-pr"] {
+        assert_eq!(status["agents"][agent]["status"], "completed", "{agent}");
+    }
+    world.people().label("ada", REPO, number, "swarm").await.unwrap();
+    world.settle().await;
+    assert_eq!(read("swarm-status.json"), status, "the same issue again is no second cycle");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn two_issues_labelled_at_once_are_worked_on_one_after_the_other() {
+    let world = with_unsafe_yaml().await;
+    let first = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    let body = "It would be lovely to see the totals per month as a chart on the start page, with a legend.";
+    let second = world.people().open_issue("ada", REPO, "Show a chart of the totals", body).await.unwrap();
+    for number in [first, second] {
+        world.people().label("ada", REPO, number, "swarm").await.unwrap();
+    }
+    world.settle().await;
+    assert_eq!((world.own_pulls().len(), world.said(second).len()), (1, 1));
+    let (owner, name) = REPO.split_once('/').unwrap();
+    let folder = world.state_dir().join("swarms").join(format!("{owner}__{name}"));
+    let status = std::fs::read_to_string(folder.join("swarm-status.json")).unwrap();
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!((&status["cycle"], &status["stats"]["cycles_completed"]), (&2.into(), &2.into()), "{status}");
+    assert!(folder.join("cycles/1/current-issue.json").exists());
+    world.end().await;
+}
+
+#[tokio::test]
 async fn the_same_label_again_opens_no_second_pull_request() {
     let world = with_unsafe_yaml().await;
     let number = world.ask(TITLE, BODY).await;
