@@ -113,8 +113,12 @@ async fn the_agent_on_the_page_serves_an_inbox() {
     drop(agent);
     let again = bus.send(to_worker("count again")).await.unwrap().message_id;
     let _agent = start(&script, &messages);
-    for _ in 0..2 {
-        assert_eq!(next(&bus).await.reply_to.as_ref(), Some(&again));
+    let mut answers = 0;
+    while answers < 2 {
+        // Killed between its answer and its acknowledgement, it answers the first once more.
+        let answered = next(&bus).await.reply_to;
+        assert!(answered.as_ref() == Some(&again) || answered.as_ref() == Some(&asked), "{answered:?}");
+        answers += usize::from(answered == Some(again.clone()));
     }
     let deadline = Instant::now() + Duration::from_secs(60);
     let expected = [format!("{asked}.json"), format!("{again}.json")];
