@@ -14,6 +14,7 @@ pub mod analysis;
 pub mod artifact;
 pub mod config;
 pub mod github;
+pub mod mailbox;
 pub mod workspace;
 
 // Crew.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every room may import `domain` and `stdx`; beyond that, this. The same table stands in `src/ARCHITECTURE.md`.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("stdx", &[]),
     ("domain", &[]),
     ("meter", &[]),
@@ -16,13 +16,14 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("workspace", &[]),
     ("analysis", &[]),
     ("artifact", &[]),
+    ("mailbox", &[]),
     ("demo", &[]),
     ("queue", &["store"]),
     ("webhook", &["store"]),
     ("command", &[]),
     ("router", &["command", "config"]),
-    ("agent", &["artifact", "workspace", "analysis"]),
-    ("pipeline", &["artifact", "store", "agent"]),
+    ("agent", &["artifact", "mailbox", "workspace", "analysis"]),
+    ("pipeline", &["artifact", "mailbox", "store", "agent"]),
     ("publish", &["artifact", "store", "github", "workspace"]),
     (
         "app",
@@ -36,6 +37,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "workspace",
             "analysis",
             "artifact",
+            "mailbox",
             "agent",
             "pipeline",
             "publish",

@@ -1,8 +1,11 @@
-//! Files that are either old or new, never half: write beside, sync, rename.
+//! Files that are either old or new, never half: write beside, sync, rename. And the steps one by one, for those who need
+//! another order: make a file that is not there, rename without overwriting, open what is truly a file.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, Timespec, Timestamps};
 
 /// How the names of files begin that are being written.
 const UNFINISHED: &str = ".unfinished-";
@@ -53,6 +56,82 @@ pub fn remove_unfinished(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a file that is the owner's alone, and writes it. Not synced: a cut of power may take it back.
+///
+/// # Errors
+/// `AlreadyExists` when the name is taken, be it by a link that leads nowhere; else the I/O error, and the file is gone then.
+pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+    file.write_all(bytes).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// Writes beside, as `<path>.tmp`, and renames: a reader sees the old content or the new one. Not synced, and for one writer at
+/// a time; what a killed one left is written over.
+///
+/// # Errors
+/// The I/O error.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut staged = path.as_os_str().to_owned();
+    staged.push(".tmp");
+    let staged = Path::new(&staged);
+    match fs::remove_file(staged) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => create_new(staged, bytes)?,
+    }
+    fs::rename(staged, path)
+}
+
+/// Renames, unless something has the new name already.
+///
+/// # Errors
+/// `AlreadyExists`; `NotFound`; else the I/O error.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot: a second name refuses to overwrite everywhere.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        done => Ok(done?),
+    }
+}
+
+/// Opens a file to read it. What is no plain file is not waited for and not followed.
+///
+/// # Errors
+/// `InvalidInput` when it is a link, a folder, a pipe or a device; else the I/O error.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let strange = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("not a plain file but {what}"));
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        Err(rustix::io::Errno::LOOP) => return Err(strange("a symbolic link")),
+        // What a socket and a device without a driver answer.
+        Err(rustix::io::Errno::NXIO) => return Err(strange("a socket or a device")),
+        Err(error) => return Err(error.into()),
+    };
+    let kind = file.metadata()?.file_type();
+    match () {
+        () if kind.is_file() => Ok(file),
+        () if kind.is_dir() => Err(strange("a folder")),
+        () => Err(strange("a pipe or a device")),
+    }
+}
+
+/// Sets when a file was last written, in milliseconds since the Unix epoch. A link is not followed.
+///
+/// # Errors
+/// The I/O error.
+pub fn set_modified(path: &Path, millis: i64) -> io::Result<()> {
+    let nanos = millis.rem_euclid(1000) * 1_000_000;
+    let time = Timespec { tv_sec: millis.div_euclid(1000), tv_nsec: nanos };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
 /// Like [`write_atomic`], readable by the owner only from the first byte on.
 ///
 /// # Errors
@@ -77,6 +156,56 @@ mod tests {
         let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["kept.json"]);
         remove_unfinished(&dir.path().join("nowhere")).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_never_taken_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other, link) = (dir.path().join("one"), dir.path().join("other"), dir.path().join("link"));
+        create_new(&one, b"1").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).unwrap();
+        assert_eq!(fs::metadata(&one).unwrap().permissions().mode() & 0o777, 0o600);
+        for taken in [&one, &link] {
+            assert_eq!(create_new(taken, b"2").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        create_new(&other, b"2").unwrap();
+        assert_eq!(rename_new(&other, &one).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(rename_new(&other, &link).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        rename_new(&other, &dir.path().join("free")).unwrap();
+        assert_eq!(rename_new(&other, &dir.path().join("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(fs::read(dir.path().join("free")).unwrap(), b"2");
+        assert_eq!(fs::read(&one).unwrap(), b"1");
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("record");
+        create_new(&dir.path().join("record.tmp"), b"ha").unwrap();
+        for text in ["one", "two"] {
+            replace(&path, text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn only_a_plain_file_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        create_new(&at("file"), b"1").unwrap();
+        set_modified(&at("file"), 1_800_000_000_123).unwrap();
+        let file = open_plain(&at("file")).unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::mtime(&file.metadata().unwrap()), 1_800_000_000);
+        fs::create_dir(at("folder")).unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        rustix::fs::mknodat(CWD, at("pipe"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        for strange in ["folder", "link", "socket", "pipe"] {
+            assert_eq!(open_plain(&at(strange)).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{strange}");
+        }
+        assert_eq!(open_plain(&at("missing")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod faults;
 mod flow;
 mod github;
 mod kill_loop;
+mod mailbox;
 mod metrics;
 mod packaging;
 mod publish;
