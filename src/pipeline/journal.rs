@@ -7,6 +7,7 @@ use super::Error;
 use crate::agent::{self, Context, Role};
 use crate::artifact::Shelf;
 use crate::artifact::document::faults_of;
+use crate::artifact::shelf;
 use crate::domain::RunId;
 use crate::stdx::hash;
 use crate::store::{MAX_ARTIFACT, StepState, Store};
@@ -70,12 +71,12 @@ impl Journal {
     /// Puts a document into the run's folder.
     ///
     /// # Errors
-    /// The disk's.
+    /// The document does not have its form, or the disk's.
     pub async fn shelve(&self, file: &'static str, document: &Value) -> Result<(), Error> {
         let Self::Kept { shelf, .. } = self else { return Ok(()) };
         let (shelf, document) = (shelf.clone(), document.clone());
         let written = tokio::task::spawn_blocking(move || shelf.put(file, &document)).await;
-        Ok(written.map_err(std::io::Error::other)??)
+        Ok(written.map_err(|error| shelf::Error::Disk(std::io::Error::other(error)))??)
     }
 
     /// One line of progress.
