@@ -268,3 +268,57 @@ fn one_of(words: &[String]) -> String {
         [several @ .., last] => format!("{} or {last}", several.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_as_one_would_reach_for_it() {
+        let mut path = String::new();
+        for (field, want) in [
+            ("milestones", "milestones"),
+            ("x-y", "milestones.x-y"),
+            ("1-scout", "milestones.x-y[\"1-scout\"]"),
+            ("a.b", "milestones.x-y[\"1-scout\"][\"a.b\"]"),
+            ("", "milestones.x-y[\"1-scout\"][\"a.b\"][\"\"]"),
+        ] {
+            step(&mut path, field);
+            assert_eq!(path, want);
+        }
+    }
+
+    #[test]
+    fn a_value_is_shown_short() {
+        let long = "x".repeat(100);
+        for (value, want) in [
+            (json!("a"), "`a`".to_owned()),
+            (json!(long), format!("`{}…`", &long[..59])),
+            (json!({ "a": 1 }), "an object".to_owned()),
+            (json!([1]), "a list".to_owned()),
+            (json!(1.5), "1.5".to_owned()),
+            (json!(null), "null".to_owned()),
+        ] {
+            assert_eq!(shown(&value), want);
+        }
+        assert_eq!(one_of(&["a".into(), "b".into(), "c".into()]), "a, b or c");
+    }
+
+    #[test]
+    fn the_form_that_was_probably_meant_is_the_one_that_faults_are_told_of() {
+        let forms = json!({ "anyOf": [
+            { "type": "null" },
+            { "type": "object", "required": ["a", "b"], "properties": { "a": { "type": "integer" } } },
+            { "type": "object", "additionalProperties": { "type": "string" } },
+        ] });
+        let validator = jsonschema::validator_for(&forms).unwrap();
+        let told = |value: Value| -> Vec<String> {
+            faults(&validator, &value, IssueSeverity::Error).iter().map(Fault::to_string).collect()
+        };
+        assert_eq!(told(json!({ "a": 1, "c": [], "d": 2 })), ["b: is missing"]);
+        assert_eq!(told(json!({ "c": 5 })), ["c: is 5, expected a text"]);
+        assert_eq!(told(json!(7)), ["the document: is 7, expected null or an object"]);
+    }
+}

@@ -20,14 +20,13 @@ pub fn is_optional(form: &str, pointer: &str) -> bool {
         "/suggestedApproach",
         "/technicalNotes",
         "/riskFactors",
-        "/blockers",
         // Code and tests.
         "/estimatedCoverage",
         "/lintingIssues/0/suggestion",
         "/tokenUsed",
         "/metadata/model",
         "/metadata/temperature",
-        "/coverage",
+        "/testFiles/0/coverage",
         "/byModule",
         "/estimatedDurationMs",
         "/requiredSetup",
@@ -79,6 +78,8 @@ pub fn is_optional(form: &str, pointer: &str) -> bool {
         "/reference",
     ];
     let whole = match form {
+        "test-suite" if pointer == "/coverage" => true,
+        "plan" | "task" | "agent-input" | "agent-output" | "pipeline-result" if pointer.ends_with("/blockers") => true,
         "project" => pointer == "/description",
         "project-context" => pointer == "/model",
         "plan" => pointer == "/projectContext",
