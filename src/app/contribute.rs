@@ -11,7 +11,7 @@ use crate::artifact::swarm::{
     CiState, CiStatus, CodeChanges, CodebaseMap, CreatedCommit, CreatedPull, IssueAnalysis, LinkedIssue, PrCreated,
     PullState, PullSummary,
 };
-use crate::artifact::{Content, Document, PullDraft, PullIntent, PushIntent, Reply};
+use crate::artifact::{self, Content, Document, PullDraft, PullIntent, PushIntent, Reply};
 use crate::config::{Commits, RepoConfig};
 use crate::domain::{Class, ContributeTarget, PullNumber, RunId};
 use crate::github::{self, Repo};
@@ -271,7 +271,7 @@ pub(super) fn settings(config: &RepoConfig) -> ContributeSettings {
 }
 
 /// The status is there to be looked at: what cannot be shown does not undo what was done.
-fn shown(written: std::io::Result<()>) {
+fn shown(written: Result<(), artifact::shelf::Error>) {
     if let Err(error) = written {
         tracing::warn!(error = %error, "the swarm's status could not be written");
     }

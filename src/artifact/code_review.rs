@@ -11,6 +11,7 @@ pub struct CodeReview {
     #[schemars(length(min = 1))]
     pub task_id: String,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub timestamp: String,
     pub reviewer: String,
     pub findings: Vec<ReviewFinding>,
@@ -120,8 +121,10 @@ pub struct Assessment {
     pub readiness: Readiness,
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: f64,
+    /// Hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub estimated_fix_time: Option<String>,
+    #[schemars(range(min = 0.0))]
+    pub estimated_fix_time: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,22 +1,32 @@
 //! The frame of the swarm's documents: who wrote it, when, and whether it came to an end (S2.10, S2.20 to S2.26).
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::exchange::AgentError;
 
 /// The content of a document, and the agent that writes it.
-pub trait Content: Serialize + DeserializeOwned {
+pub trait Content: Serialize + DeserializeOwned + JsonSchema {
     /// The `agent` field, for instance `agent-1-scout` (S2.9).
     const AGENT: &'static str;
     /// The file's name under a run's folder, for instance `current-issue.json`.
     const FILE: &'static str;
+    /// What `status` may say of a document that did not fail.
+    const STATUSES: &'static [&'static str] = &["completed"];
 
-    /// What `status` says of a document that did not fail.
+    /// What it says of this one.
     fn status(&self) -> &'static str {
         "completed"
+    }
+
+    /// What the schema demands of such a document beside its fields.
+    fn condition() -> Option<Value> {
+        None
     }
 }
 
@@ -97,6 +107,57 @@ impl<'de, T: Content> Deserialize<'de> for Document<T> {
         };
         Ok(Self { timestamp: frame.timestamp, outcome })
     }
+}
+
+/// The whole file. Which of its two forms it has to have, `status` decides alone, so that a fault is one of that form.
+impl<T: Content> JsonSchema for Document<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Document", T::schema_name()).into()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        format!("{}Document", T::schema_id()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let content = T::json_schema(generator).to_value();
+        let fields = content["properties"].as_object().cloned().unwrap_or_default();
+        let frame = |status: Value| {
+            Map::from_iter([
+                ("agent".to_owned(), json!({ "const": T::AGENT })),
+                ("timestamp".to_owned(), json!({ "type": "string", "format": "date-time" })),
+                ("status".to_owned(), status),
+            ])
+        };
+        let mut failed = frame(json!({ "const": "failed" }));
+        failed.insert("errors".to_owned(), generator.subschema_for::<Vec<AgentError>>().to_value());
+        // What was found out before the failure may stand there, whole or not (A2.3).
+        failed.extend(fields.keys().map(|name| (name.clone(), Value::Bool(true))));
+        // `failed` cannot be reached here: it is named for whoever reads what was expected.
+        let words = [T::STATUSES, &["failed"]].concat();
+        let mut done = frame(json!({ "enum": words }));
+        let names = done.keys().cloned().chain(fields.keys().cloned());
+        let mut required: Vec<String> = names.filter(|name| !is_optional(&content, name)).collect();
+        required.sort();
+        done.extend(fields);
+        let mut done = json!({ "type": "object", "properties": done, "required": required });
+        if let Some(condition) = T::condition() {
+            done["allOf"] = json!([condition]);
+        }
+        let schema = json!({
+            "type": "object",
+            "required": ["agent", "status", "timestamp"],
+            "if": { "properties": { "status": { "const": "failed" } }, "required": ["status"] },
+            "then": { "type": "object", "properties": failed, "required": ["agent", "errors", "status", "timestamp"] },
+            "else": done,
+        });
+        schema.try_into().unwrap_or_default()
+    }
+}
+
+fn is_optional(content: &Value, name: &str) -> bool {
+    let named = |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|entry| entry == name));
+    content["properties"].get(name).is_some() && !named(&content["required"])
 }
 
 #[cfg(test)]

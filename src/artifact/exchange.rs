@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::code_review::Readiness;
 use super::plan::{Plan, Task};
 use super::project::ProjectContext;
 
@@ -23,7 +24,6 @@ pub struct AgentInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_input: Option<String>,
     /// Outputs of the agents that this one builds on, in the order in which they ended.
-    #[serde(default)]
     pub history: Vec<AgentOutput>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<BTreeMap<String, Value>>,
@@ -44,9 +44,11 @@ pub struct AgentOutput {
     /// The registry's id; readers accept the role's name and every alias (A1.13).
     pub agent_name: String,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub timestamp: String,
     pub status: OutputStatus,
     /// The agent's document; null when it failed before there was one.
+    #[schemars(schema_with = "super::form::any_result")]
     pub result: Value,
     pub metadata: OutputMetadata,
 }
@@ -73,11 +75,66 @@ pub struct OutputMetadata {
     pub cache_hit: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_key: Option<String>,
-    /// What only this kind of agent tells: `contextPath`, `iterations`, `askedClarifications`, `filesGenerated`, `totalLOC`,
-    /// `syntaxErrors`, `lintingIssues`, `testsExecuted`, `executionResults`, `coverageAchieved`, `findingsCount`, `bySeverity`,
-    /// `readiness` (S1.11 to S1.15), `promptVersion`.
+    /// What only this kind of agent tells.
     #[serde(flatten)]
-    pub more: BTreeMap<String, Value>,
+    pub more: MoreMetadata,
+}
+
+/// What one kind of agent adds to its metadata (S1.11 to S1.15).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MoreMetadata {
+    /// Manager: where the context was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_path: Option<String>,
+    /// Planner: how often the plan was made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_clarifications: Option<bool>,
+    /// Coder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_generated: Option<u64>,
+    #[serde(default, rename = "totalLOC", skip_serializing_if = "Option::is_none")]
+    pub total_loc: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syntax_errors: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linting_issues: Option<u64>,
+    /// Tester.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_executed: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_results: Option<ExecutionResults>,
+    /// Percent; absent when nothing was measured (A1.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub coverage_achieved: Option<f64>,
+    /// Reviewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings_count: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_severity: Option<BySeverity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readiness: Option<Readiness>,
+    /// Of the prompt that a model was given (A1.10). An addition of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_version: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExecutionResults {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BySeverity {
+    pub critical: u64,
+    pub major: u64,
+    pub minor: u64,
+    pub suggestion: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +182,7 @@ pub enum IssueSeverity {
 pub struct AgentError {
     pub message: String,
     /// See [`ErrorCode`]; documents of the swarm may carry finer words of ours, for instance `locked`.
+    #[schemars(length(min = 1))]
     pub code: String,
     pub agent_name: String,
     /// Whether trying again may help.
@@ -239,7 +297,7 @@ impl ErrorCode {
 
 /// Settings of one agent (S1.19). What is absent is the agent's own.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct AgentConfig {
     /// Off: the agent's step is skipped, and with it whoever cannot do without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,7 +321,7 @@ pub struct AgentConfig {
 
 /// How a pipeline runs (S1.18).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct PipelineOptions {
     /// Which agents, in this order; all when absent. The manager always runs first (A1.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -298,7 +356,9 @@ pub enum PipelineAgent {
 pub struct PipelineResult {
     pub success: bool,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
+    #[schemars(extend("format" = "date-time"))]
     pub ended_at: String,
     pub duration_ms: u64,
     /// In the order in which they ended.

@@ -12,6 +12,7 @@ pub struct CodeGeneration {
     pub task_id: String,
     pub language: String,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub timestamp: String,
     pub generated_files: Vec<GeneratedFile>,
     pub summary: GenerationSummary,
@@ -112,6 +113,7 @@ pub struct TestSuite {
     pub language: String,
     pub test_framework: String,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub timestamp: String,
     pub test_files: Vec<TestFile>,
     /// Absent when nothing was measured (A1.7).

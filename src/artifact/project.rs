@@ -11,6 +11,7 @@ pub struct ProjectContext {
     pub project: ProjectIdentity,
     pub analysis: ProjectAnalysis,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub generated_at: String,
     /// The whole model; only where it was computed (A1.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +54,7 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub analyzed_at: String,
     pub modules: Vec<Module>,
     pub dependencies: DependencyGraph,

@@ -14,7 +14,7 @@ pub struct ReviewRequest {
     /// Of the codebase.
     #[schemars(length(min = 1))]
     pub id: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, Value>,
 }
 
@@ -39,7 +39,6 @@ pub struct DocumentationInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Codebase {
     pub files: Vec<CodeFile>,
-    #[serde(default)]
     pub metadata: BTreeMap<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo_url: Option<String>,
@@ -79,7 +78,7 @@ pub enum ItemSeverity {
     High,
 }
 
-/// S0.10.
+/// A debt that the code carries (S0.10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DebtItem {
     #[serde(rename = "type")]
@@ -102,7 +101,7 @@ pub enum DebtType {
     Debt,
 }
 
-/// S0.11.
+/// Something that could be better (S0.11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImprovementItem {
     #[serde(rename = "type")]
@@ -125,7 +124,7 @@ pub enum ImprovementType {
     Improvement,
 }
 
-/// S0.12: always `high`, and with a remediation instead of a suggestion.
+/// Something that has to be mended before all else (S0.12): always `high`, and with a remediation instead of a suggestion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CriticalItem {
     #[serde(rename = "type")]

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The keys that `agents` may have.
+pub const AGENT_KEYS: [&str; 8] =
+    ["1-scout", "2-analyst", "3-explorer", "4-coder", "5-tester", "6-docs", "7-pr", "8-reviews"];
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwarmStatus {
     /// `owner/name` (A2.6).
@@ -12,9 +16,11 @@ pub struct SwarmStatus {
     /// Counts runs, from 1.
     pub cycle: u64,
     /// When this cycle began: ISO 8601, UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
     pub current_phase: Phase,
     /// `1-scout` to `8-reviews`.
+    #[schemars(extend("propertyNames" = {"enum": AGENT_KEYS}))]
     pub agents: BTreeMap<String, AgentStatus>,
     /// Its URL.
     pub current_issue: Option<String>,
@@ -39,6 +45,7 @@ pub enum Phase {
 pub struct AgentStatus {
     pub status: AgentState,
     /// ISO 8601, UTC (A2.9).
+    #[schemars(extend("format" = "date-time"))]
     pub last_run: Option<String>,
 }
 

@@ -28,6 +28,8 @@ pub enum Verb {
     Fix(Fix),
     /// List the static rules, or explain one.
     Rules(Rules),
+    /// List the kinds of documents that agents hand to each other, print the schema of one, or check a document against it.
+    Schema(Schema),
     /// Run the GitHub App's server.
     Serve(Serve),
     /// Look at everything the server needs, and say what to do about what is wrong. Changes nothing.
@@ -274,6 +276,30 @@ pub struct FixTarget {
 pub struct Rules {
     /// Rule to explain
     pub id: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Schema {
+    /// Kind of document whose JSON Schema (draft 2020-12) is printed; without it, the kinds are listed
+    pub name: Option<String>,
+    #[command(subcommand)]
+    pub verb: Option<SchemaVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SchemaVerb {
+    /// Look at a document and print everything that is wrong with it, one line each, with the path in it
+    Check(SchemaCheck),
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit code: 0 valid (warnings are allowed), 1 invalid or not JSON, 2 wrong usage.")]
+pub struct SchemaCheck {
+    /// Kind of document, as `octoswarm schema` lists it
+    pub name: String,
+    /// File that holds the document; `-` reads standard input
+    pub file: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -15,6 +15,7 @@ mod report;
 mod review;
 mod rules;
 mod scan;
+mod schema;
 mod serve;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ use crate::stdx::error::chain;
 
 /// Findings at or above the bar.
 const EXIT_FINDINGS: u8 = 1;
+/// A document that does not have its form.
+const EXIT_INVALID: u8 = 1;
 /// No mechanic of ours solves it.
 const EXIT_NOTHING: u8 = 1;
 /// Wrong use or configuration; clap exits with it too.
@@ -68,6 +71,7 @@ pub fn main() -> ExitCode {
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
+            Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,
             Verb::Config(args) => config::cmd_config(args),
             Verb::Calls => calls::cmd_calls(),

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::{Cycle, Error};
 use crate::agent::{self, Context, Role};
-use crate::artifact::Shelf;
 use crate::artifact::document::faults_of;
 use crate::artifact::status::AgentState;
+use crate::artifact::{Shelf, shelf};
 use crate::domain::RunId;
 use crate::stdx::hash;
 use crate::store::{MAX_ARTIFACT, StepState, Store};
@@ -92,7 +92,7 @@ impl Journal {
     /// Puts a document into the run's folder.
     ///
     /// # Errors
-    /// The disk's.
+    /// The document does not have its form, or the disk's.
     pub async fn shelve(&self, file: &'static str, document: &Value) -> Result<(), Error> {
         let Self::Kept { shelf, cycle, .. } = self else { return Ok(()) };
         let (shelf, cycle, document) = (shelf.clone(), cycle.clone(), document.clone());
@@ -100,7 +100,7 @@ impl Journal {
             shelf.put(file, &document)?;
             cycle.map_or(Ok(()), |cycle| cycle.put(file, &document))
         });
-        Ok(written.await.map_err(std::io::Error::other)??)
+        Ok(written.await.map_err(|error| shelf::Error::Disk(std::io::Error::other(error)))??)
     }
 
     /// Says in the swarm's status what a role is doing.
@@ -108,7 +108,7 @@ impl Journal {
         let Self::Kept { cycle: Some(cycle), .. } = self else { return Ok(()) };
         let cycle = cycle.clone();
         let written = tokio::task::spawn_blocking(move || cycle.set(role, state)).await;
-        Ok(written.map_err(std::io::Error::other)??)
+        Ok(written.map_err(|error| shelf::Error::Disk(std::io::Error::other(error)))??)
     }
 
     /// One line of progress.

@@ -17,7 +17,7 @@ pub use swarm::{Cycle, Swarms};
 /// Every flow there is.
 pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];
 
-use crate::{agent, store};
+use crate::{agent, artifact, store};
 
 /// Why a flow did not end in a report.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum Error {
     #[error("the step could not be kept")]
     Store(#[from] store::Error),
     #[error("a document could not be written to the run's folder")]
-    Shelf(#[from] std::io::Error),
+    Shelf(#[from] artifact::shelf::Error),
 }
 
 impl Error {

@@ -10,12 +10,15 @@ use serde_json::Value;
 
 use crate::agent::Role;
 use crate::artifact::Shelf;
+use crate::artifact::shelf::Error;
 use crate::artifact::status::{AgentState, AgentStatus, Phase, SwarmStats, SwarmStatus};
 use crate::domain::Clock;
 use crate::stdx::file;
 use crate::stdx::text::iso8601;
 
 const STATUS: &str = "swarm-status.json";
+/// Who stands in it, at work or not.
+const KEYS: [&str; 8] = ["1-scout", "2-analyst", "3-explorer", "4-coder", "5-tester", "6-docs", "7-pr", "8-reviews"];
 
 /// All repositories of a node, under one folder.
 #[derive(Debug, Clone)]
@@ -47,7 +50,7 @@ impl Swarms {
     ///
     /// # Errors
     /// `InvalidInput` for a name that is no name of a repository.
-    pub fn enter(&self, owner: &str, repo: &str) -> io::Result<Option<Cycle>> {
+    pub fn enter(&self, owner: &str, repo: &str) -> Result<Option<Cycle>, Error> {
         let name = folder_name(owner, repo)?;
         let mut busy = self.busy();
         if busy.contains(&name) {
@@ -75,7 +78,7 @@ impl Cycle {
     ///
     /// # Errors
     /// The disk's.
-    pub fn begin(&self, issue: &str) -> io::Result<()> {
+    pub fn begin(&self, issue: &str) -> Result<(), Error> {
         self.shelf.remove_unfinished()?;
         let mut status = self.last()?.unwrap_or_else(|| fresh(&self.id));
         if !at_work_on(&status, issue) {
@@ -103,7 +106,7 @@ impl Cycle {
     ///
     /// # Errors
     /// The disk's.
-    pub fn resume(&self, issue: &str) -> io::Result<()> {
+    pub fn resume(&self, issue: &str) -> Result<(), Error> {
         match self.last()? {
             Some(status) if at_work_on(&status, issue) => self.begin(issue),
             _ => Ok(()),
@@ -114,7 +117,7 @@ impl Cycle {
     ///
     /// # Errors
     /// The disk's.
-    pub fn set(&self, role: Role, state: AgentState) -> io::Result<()> {
+    pub fn set(&self, role: Role, state: AgentState) -> Result<(), Error> {
         self.change(|status, now| {
             if state == AgentState::Running {
                 status.current_phase = phase(role);
@@ -132,8 +135,8 @@ impl Cycle {
     /// A document of this cycle.
     ///
     /// # Errors
-    /// The disk's.
-    pub fn put(&self, file: &str, document: &Value) -> io::Result<()> {
+    /// It is none, does not have its form, or the disk's.
+    pub fn put(&self, file: &str, document: &Value) -> Result<(), Error> {
         let begun = self.status().is_some();
         if begun { self.shelf.put(file, document) } else { Ok(()) }
     }
@@ -142,7 +145,7 @@ impl Cycle {
     ///
     /// # Errors
     /// The disk's.
-    pub fn opened(&self, pull: &str) -> io::Result<()> {
+    pub fn opened(&self, pull: &str) -> Result<(), Error> {
         self.change(|status, _| {
             status.current_phase = Phase::ReviewMonitoring;
             status.current_pr = Some(pull.to_owned());
@@ -160,37 +163,36 @@ impl Cycle {
     ///
     /// # Errors
     /// The disk's.
-    pub fn ended(&self) -> io::Result<()> {
+    pub fn ended(&self) -> Result<(), Error> {
         self.change(|status, _| {
             status.current_phase = Phase::Idle;
             status.stats.cycles_completed += 1;
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut SwarmStatus, String)) -> io::Result<()> {
+    fn change(&self, change: impl FnOnce(&mut SwarmStatus, String)) -> Result<(), Error> {
         let mut kept = self.status();
         let Some(mut status) = kept.clone() else { return Ok(()) };
         change(&mut status, self.now());
         self.write(&mut kept, status)
     }
 
-    fn write(&self, kept: &mut Option<SwarmStatus>, status: SwarmStatus) -> io::Result<()> {
-        self.shelf.put(STATUS, &serde_json::to_value(&status)?)?;
+    fn write(&self, kept: &mut Option<SwarmStatus>, status: SwarmStatus) -> Result<(), Error> {
+        self.shelf.write(STATUS, &status)?;
         *kept = Some(status);
         Ok(())
     }
 
     /// The status on the disk; one that cannot be read is put away with its cycle's documents and begun anew.
-    fn last(&self) -> io::Result<Option<SwarmStatus>> {
-        match self.shelf.get(STATUS) {
-            Ok(found) => Ok(found.and_then(|value| serde_json::from_value(value).ok())),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
-            Err(error) => Err(error),
+    fn last(&self) -> Result<Option<SwarmStatus>, Error> {
+        match self.shelf.read(STATUS) {
+            Err(Error::Disk(error)) => Err(Error::Disk(error)),
+            found => Ok(found.unwrap_or_default()),
         }
     }
 
     /// The documents of a cycle that is over, and the status as it stood at its end.
-    fn put_away(&self, cycle: u64) -> io::Result<()> {
+    fn put_away(&self, cycle: u64) -> Result<(), Error> {
         let to = self.shelf.folder().join("cycles").join(cycle.to_string());
         file::private_dir(&to)?;
         for entry in std::fs::read_dir(self.shelf.folder())? {
@@ -227,8 +229,7 @@ fn idle() -> AgentStatus {
 }
 
 fn fresh(id: &str) -> SwarmStatus {
-    let agents: BTreeMap<String, AgentStatus> =
-        Role::ALL.iter().filter_map(|role| Some((role.swarm_key()?.to_owned(), idle()))).collect();
+    let agents: BTreeMap<String, AgentStatus> = KEYS.iter().map(|key| ((*key).to_owned(), idle())).collect();
     SwarmStatus {
         swarm_id: id.to_owned(),
         cycle: 0,
@@ -284,6 +285,11 @@ mod tests {
         (dir, swarms)
     }
 
+    /// The least that a document may be.
+    fn failed() -> Value {
+        json!({ "agent": "agent-1-scout", "timestamp": "2026-11-21T10:00:00Z", "status": "failed", "errors": [] })
+    }
+
     fn status(dir: &tempfile::TempDir, path: &str) -> SwarmStatus {
         serde_json::from_slice(&std::fs::read(dir.path().join(path)).unwrap()).unwrap()
     }
@@ -300,7 +306,7 @@ mod tests {
         assert_eq!(now.agents["1-scout"].last_run.as_deref(), Some(now.started_at.as_str()));
         assert_eq!(now.agents["4-coder"], idle());
         cycle.set(Role::Scout, AgentState::Completed).unwrap();
-        cycle.put("current-issue.json", &json!({ "status": "completed" })).unwrap();
+        cycle.put("current-issue.json", &failed()).unwrap();
         cycle.set(Role::Coder, AgentState::Failed).unwrap();
         cycle.opened(PULL).unwrap();
         let now = status(&dir, "octo__shop/swarm-status.json");
@@ -324,7 +330,7 @@ mod tests {
         let (dir, swarms) = swarms();
         let cycle = swarms.enter("o", "r").unwrap().unwrap();
         cycle.begin(ISSUE).unwrap();
-        cycle.put("current-issue.json", &json!({ "of": 1 })).unwrap();
+        cycle.put("current-issue.json", &failed()).unwrap();
         cycle.ended().unwrap();
         cycle.begin("another").unwrap();
         assert!(!dir.path().join("o__r/current-issue.json").exists());

@@ -9,6 +9,7 @@
 
 mod accounts;
 mod analysis;
+mod artifact;
 mod cli;
 mod cli_fix;
 mod coder;

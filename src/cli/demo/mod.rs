@@ -8,7 +8,8 @@ mod story;
 mod swarm;
 mod tree;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -34,8 +35,11 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     let show = Show::new(args.json);
     let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
     let secret = format!("demo-{}", uuid::Uuid::new_v4());
-    let options =
-        Options { port: args.box_port, record: args.record, ..Options::new(AppManifest::parse(MANIFEST)?, &secret) };
+    let options = Options {
+        port: args.box_port,
+        record: args.record.clone(),
+        ..Options::new(AppManifest::parse(MANIFEST)?, &secret)
+    };
     let github = GitHubBox::start(options).await?;
     show.say(&format!("A GitHub in a box is at {}", github.web_url()));
     let settings = Settings {
@@ -49,9 +53,14 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     github.set_webhook_url(&server.webhook_url());
     show.say(&format!("The server listens at {}", server.webhook_url()));
 
+    let runs = server.state().join("runs");
+
     let mut story = Story::new(github, server, show).await?;
     story.tell().await.with_context(|| "the story could not be told to its end")?;
     let ok = story.came_out_right();
+    if let Some(record) = &args.record {
+        record_documents(&runs, record).context("the documents of the runs could not be recorded")?;
+    }
     if args.json {
         report::line(&serde_json::to_string_pretty(&document::document(&story, began.elapsed()).await?)?);
     } else {
@@ -62,6 +71,21 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     }
     story.end().await;
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(super::EXIT_FINDINGS) })
+}
+
+/// Appends what the server wrote into the folders of its runs, one line each: material for checks by programs of others.
+fn record_documents(runs: &Path, record: &Path) -> anyhow::Result<()> {
+    let mut lines = std::fs::OpenOptions::new().append(true).open(record)?;
+    for run in std::fs::read_dir(runs)? {
+        for file in std::fs::read_dir(run?.path())? {
+            let file = file?;
+            let content: serde_json::Value = serde_json::from_slice(&std::fs::read(file.path())?)?;
+            let name = file.file_name().to_string_lossy().into_owned();
+            let line = serde_json::json!({ "document": { "file": name, "content": content } });
+            lines.write_all(format!("{line}\n").as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// A GitHub without an App, for whoever wants to see set-up.

@@ -33,6 +33,7 @@ function read(file) {
   return {
     calls: lines.filter((line) => line.call).map((line) => line.call),
     deliveries: lines.filter((line) => line.delivery).map((line) => line.delivery),
+    documents: lines.filter((line) => line.document).map((line) => line.document),
     secret: lines.find((line) => line.box)?.box.webhook_secret,
   };
 }
