@@ -47,6 +47,9 @@ pub enum Verb {
 pub struct Serve {
     #[command(flatten)]
     pub server: Server,
+    /// End at once when standard input does: whoever started this server and held its other end is gone
+    #[arg(long, hide = true)]
+    pub until_input_ends: bool,
 }
 
 // What several verbs take; a documentation comment here would replace the verb's own.
@@ -133,7 +136,11 @@ pub enum PlainFormat {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit code: 0 every step came out right, 1 one did not, 2 wrong usage, 3 could not be done. Ended before that: \
+                  130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP; keys, folders and server are gone then, too."
+)]
 pub struct Demo {
     /// End when the story is over; exit 0 only if every step came out right [implied without a terminal]
     #[arg(long)]
@@ -142,7 +149,7 @@ pub struct Demo {
     #[arg(long)]
     pub json: bool,
     /// Only a GitHub in a box that has no App yet, to try the set-up pages of `octoswarm serve`; until Ctrl-C
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["once", "json", "record", "api_url"])]
     pub set_up: bool,
     /// Append every call that reaches the box, and every delivery it sends, to this file as JSON lines
     #[arg(long, value_name = "FILE", hide = true)]

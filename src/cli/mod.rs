@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod fix;
 mod health;
+mod interrupt;
 mod metrics;
 mod report;
 mod review;

@@ -26,11 +26,21 @@ use crate::webhook;
 const LOG_FILTER: &str = "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn";
 
 pub async fn cmd_serve(args: args::Serve) -> Exit {
+    if args.until_input_ends {
+        std::thread::spawn(end_with_input);
+    }
     let overrides = args.server.into();
     match Start::load(&overrides).map_err(|e| Failure::Usage(e.into()))? {
         Start::Configured(config) => serve(*config).await,
         Start::SetUp(config) => set_up(*config).await,
     }
+}
+
+/// Whoever holds the other end and dies, of whatever, closes it. What was acknowledged is on the disk.
+fn end_with_input() {
+    // Nobody writes anything; an input that cannot be read has no other end.
+    let _ended = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    std::process::exit(0);
 }
 
 /// The usual case: there is an App.
