@@ -5,10 +5,13 @@
 
 mod checked;
 mod metrics;
+mod names;
 mod reader;
 mod registration;
 mod repository;
+mod secrets;
 mod server;
+mod words;
 
 pub use checked::{Remark, Remarks};
 pub use metrics::Metrics;
@@ -20,6 +23,14 @@ pub use server::{
     serves, state_dir,
 };
 
+/// What is set and not as it should be; the server starts all the same.
+#[derive(Debug, Clone)]
+pub struct Warning {
+    /// The setting that it is about, if it is about one.
+    pub setting: Option<&'static str>,
+    pub text: String,
+}
+
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -29,6 +40,8 @@ pub enum Error {
     Invalid { path: String, detail: String },
     #[error("{what} is missing")]
     Missing { what: &'static str, hint: &'static str },
+    #[error("the private key is of no use: from {from}: {why}")]
+    PrivateKey { from: String, why: String },
     #[error("{what} is empty")]
     Empty { what: String },
 }
@@ -40,6 +53,9 @@ impl Error {
             Self::Missing { hint, .. } => Some(hint),
             Self::Empty { .. } => {
                 Some("an empty secret would let anyone in; generate one, for instance with `openssl rand -hex 32`")
+            }
+            Self::PrivateKey { .. } => {
+                Some("give the .pem file that GitHub made: the App's settings page > Private keys > Generate a private key")
             }
             Self::Read { .. } | Self::Invalid { .. } => None,
         }

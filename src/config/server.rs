@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use tracing_subscriber::EnvFilter;
 
-use super::reader::{self, Reader, SecretFile, Setting, Source, invalid};
-use super::{Error, Metrics, Registration};
+use super::names::unknown_variables;
+use super::reader::{Plain, Reader, SecretFile, Setting, Source, invalid};
+use super::{Error, Metrics, Registration, Warning};
 use crate::domain::Secret;
+use crate::stdx::text::nearest;
 
 /// What `serve` runs with.
 #[derive(Debug, Clone)]
@@ -79,15 +82,19 @@ pub enum LogFormat {
 }
 
 impl std::str::FromStr for LogFormat {
-    type Err = &'static str;
+    type Err = ();
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
-            _ => Err("it is neither text nor json"),
+            _ => Err(()),
         }
     }
+}
+
+impl Plain for LogFormat {
+    const FORM: &'static str = "`text` or `json`";
 }
 
 impl std::fmt::Display for LogFormat {
@@ -159,8 +166,7 @@ pub struct Resolution {
     pub secret_files: Vec<SecretFile>,
     /// In the order in which they were met; none when `start` is there.
     pub faults: Vec<Error>,
-    /// What is set and has no effect.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Known also when other settings are at fault.
     pub state: Option<PathBuf>,
     pub listen: Option<SocketAddr>,
@@ -168,14 +174,6 @@ pub struct Resolution {
 }
 
 impl Start {
-    /// Reads file, environment and what was registered from the browser.
-    ///
-    /// # Errors
-    /// The first thing that is wrong, or missing although some of the App is named, with what to do about it.
-    pub fn load(overrides: &Overrides) -> Result<Self, Error> {
-        Self::resolve(overrides, &env)
-    }
-
     fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let resolution = Resolution::resolve(overrides, env);
         match (resolution.start, resolution.faults.into_iter().next()) {
@@ -211,7 +209,7 @@ impl Resolution {
     /// Looks at everything, whatever is wrong.
     pub fn load(overrides: &Overrides) -> Self {
         let mut resolution = Self::resolve(overrides, &env);
-        resolution.warnings.extend(reader::unknown_variables(env_names()));
+        resolution.warnings.extend(unknown_variables(env_names()));
         resolution
     }
 
@@ -221,13 +219,14 @@ impl Resolution {
         let state = state_of(&mut reader, overrides, &file);
         let listen = listen_of(&mut reader, overrides, &file);
         let log = log_of(&mut reader, &file);
+        log_filter_of(&mut reader);
+        let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
         let registration = state.as_deref().and_then(|state| reader.registration(state));
         let nothing = file.names_no_app()
             && APP_VARIABLES.iter().all(|name| env(name).is_none())
             && registration.is_none()
             && !reader.is_spoiled("app_id");
         let start = if nothing {
-            let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
             let web_url = reader.suggestion("web_url", "OCTOSWARM_WEB_URL", file.web_url.as_deref());
             let api_url = reader.suggestion("api_url", "OCTOSWARM_API_URL", file.api_url.as_deref());
             // What is wrong now would keep the App from starting once it is made.
@@ -245,9 +244,10 @@ impl Resolution {
                 Some(Start::Configured(Box::new(ServerConfig { listen, state, log, ..rest })))
             })
         };
-        let Reader { file, settings, secret_files, faults, .. } = reader;
+        let settings = reader.rows(&SETTINGS);
+        let Reader { file, secret_files, faults, warnings, .. } = reader;
         let start = start.filter(|_| faults.is_empty());
-        Self { file, settings, secret_files, faults, warnings: Vec::new(), state, listen: Some(listen), start }
+        Self { file, settings, secret_files, faults, warnings, state, listen: Some(listen), start }
     }
 }
 
@@ -264,7 +264,10 @@ fn server(
     let picked = reader.pick("app_id", None, "OCTOSWARM_APP_ID", file.app_id);
     let registration = registration.filter(|r| picked.as_ref().is_none_or(|(id, _)| *id == r.app_id));
     let registered = registration.as_ref();
-    let app_id = picked.or(registered.map(|r| (r.app_id, Source::Registered)));
+    if let Some((0, source)) = &picked {
+        reader.refuse("app_id", source, "no App has the id 0; it stands on the App's settings page".to_owned());
+    }
+    let app_id = picked.filter(|(id, _)| *id > 0).or(registered.map(|r| (r.app_id, Source::Registered)));
     let app_id = match app_id {
         Some(picked) => Some(reader.told("app_id", picked)),
         None => reader.missing("app_id", no_app()),
@@ -316,23 +319,73 @@ fn poll_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire, register
 }
 
 fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
-    // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits.
-    let usual = if poll { 5 } else { 300 };
-    let reconcile = reader.number("reconcile_seconds", "OCTOSWARM_RECONCILE_SECONDS", file.reconcile_seconds, usual);
+    // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits, and has no
+    // other way to learn of anything.
+    let (usual, least) = if poll { (5, 1) } else { (300, 0) };
+    let reconcile = reader.number(
+        "reconcile_seconds",
+        "OCTOSWARM_RECONCILE_SECONDS",
+        file.reconcile_seconds,
+        usual,
+        least..=LOG_KEPT,
+    );
     Tuning {
-        workers: reader.number("workers", "OCTOSWARM_WORKERS", file.workers, 4).clamp(1, 256),
+        workers: reader.number("workers", "OCTOSWARM_WORKERS", file.workers, 4, 1..=256),
         write_pace: Duration::from_millis(reader.number(
             "write_pace_ms",
             "OCTOSWARM_WRITE_PACE_MS",
             file.write_pace_ms,
             1_000,
+            0..=AN_HOUR,
         )),
-        settle: Duration::from_millis(reader.number("settle_ms", "OCTOSWARM_SETTLE_MS", file.settle_ms, 10_000)),
-        retention: days(reader.number("retention_days", "OCTOSWARM_RETENTION_DAYS", file.retention_days, 30)),
-        reconcile: (poll || reconcile > 0).then(|| Duration::from_secs(reconcile.max(1))),
+        settle: Duration::from_millis(reader.number(
+            "settle_ms",
+            "OCTOSWARM_SETTLE_MS",
+            file.settle_ms,
+            10_000,
+            0..=AN_HOUR,
+        )),
+        retention: days(reader.number(
+            "retention_days",
+            "OCTOSWARM_RETENTION_DAYS",
+            file.retention_days,
+            30,
+            0..=A_CENTURY,
+        )),
+        reconcile: (reconcile > 0).then(|| Duration::from_secs(reconcile)),
         poll,
     }
 }
+
+/// In milliseconds: a pause that is longer is a slip of the keyboard.
+const AN_HOUR: u64 = 3_600_000;
+/// In days.
+const A_CENTURY: u64 = 36_500;
+/// In seconds: GitHub keeps the delivery log for three days, and whoever looks less often misses something.
+const LOG_KEPT: u64 = 259_200;
+
+/// Every setting that is shown, in the order of docs/configuration.md.
+const SETTINGS: [&str; 19] = [
+    "app_id",
+    "private_key_file",
+    "webhook_secret_files",
+    "listen",
+    "state",
+    "api_url",
+    "web_url",
+    "public_url",
+    "accounts",
+    "log",
+    "log_filter",
+    "workers",
+    "write_pace_ms",
+    "retention_days",
+    "poll",
+    "reconcile_seconds",
+    "settle_ms",
+    "metrics_listen",
+    "metrics_token_file",
+];
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3000));
 
@@ -414,6 +467,29 @@ fn log_of(reader: &mut Reader, file: &FileWire) -> LogFormat {
     reader.told("log", picked.unwrap_or((LogFormat::default(), Source::Default)))
 }
 
+/// A filter that cannot be read, or that by a slip lets nothing of ours through, would leave a server without a word.
+fn log_filter_of(reader: &mut Reader) {
+    const NAME: &str = "log_filter";
+    const VARIABLE: &str = "OCTOSWARM_LOG";
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let Some(text) = (reader.env)(VARIABLE) else {
+        return reader.show(NAME, "info".to_owned(), Source::Default);
+    };
+    let source = Source::Variable(VARIABLE);
+    if EnvFilter::try_new(&text).is_err() {
+        let why = format!("`{text}` is not a log filter; write a level, like `debug`, or `octoswarm=debug,info`");
+        return reader.refuse(NAME, &source, why);
+    }
+    let words = text.split(',').map(str::trim).filter(|word| word.chars().all(|c| c.is_ascii_alphabetic()));
+    for word in words {
+        let lower = word.to_lowercase();
+        if let Some(near) = nearest(&lower, LEVELS.into_iter()).filter(|near| *near != lower) {
+            return reader.refuse(NAME, &source, format!("`{word}` is no level; did you mean `{near}`?"));
+        }
+    }
+    reader.show(NAME, text, source);
+}
+
 /// Logins, from the variable (separated by commas) or the file.
 fn accounts_of(reader: &mut Reader, file: &[String], registered: Option<&Registration>) -> Vec<String> {
     const VARIABLE: &str = "OCTOSWARM_ACCOUNTS";
@@ -446,7 +522,7 @@ pub fn serves(accounts: &[String], account: &str) -> bool {
 }
 
 fn days(count: u64) -> Duration {
-    Duration::from_secs(count.min(36_500) * 24 * 60 * 60)
+    Duration::from_secs(count * 24 * 60 * 60)
 }
 
 #[cfg(test)]
