@@ -65,13 +65,21 @@ pub struct Server {
     pub poll: bool,
 }
 
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "it is not an address and a port, like 127.0.0.1:3000")
+}
+
+fn number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "it is not a whole number")
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct Address {
     /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     pub listen: Option<SocketAddr>,
 }
 
@@ -170,6 +178,7 @@ pub enum Play {
     /// Comment on an issue or pull request as a person
     Comment {
         /// Number of the issue or pull request
+        #[arg(value_parser = number)]
         number: u64,
         body: String,
         /// Who comments
@@ -208,6 +217,7 @@ pub enum Play {
     /// Label an issue or pull request; `swarm` on an issue asks for a pull request
     Label {
         /// Number of the issue or pull request
+        #[arg(value_parser = number)]
         number: u64,
         #[arg(default_value = "swarm")]
         label: String,

@@ -30,7 +30,8 @@ pub async fn cmd_doctor(args: args::Doctor) -> Exit {
     let examined = doctor::examine(options, &mut tell, async |address| {
         match webhook::who_listens(address, doctor::PATIENCE).await {
             Neighbour::Nobody => Door::Free,
-            Neighbour::Ourselves { ready, reason } => Door::Ours { ready, reason },
+            Neighbour::Ourselves { waits_for_set_up: true, .. } => Door::WaitsForSetUp,
+            Neighbour::Ourselves { ready, waits_for_set_up: false, reason } => Door::Ours { ready, reason },
             Neighbour::Stranger => Door::Taken,
             Neighbour::Unusable(error) => Door::Unusable(error),
         }

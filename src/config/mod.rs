@@ -54,9 +54,9 @@ impl Error {
             Self::Empty { .. } => {
                 Some("an empty secret would let anyone in; generate one, for instance with `openssl rand -hex 32`")
             }
-            Self::PrivateKey { .. } => {
-                Some("give the .pem file that GitHub made: the App's settings page > Private keys > Generate a private key")
-            }
+            Self::PrivateKey { .. } => Some(
+                "give the .pem file that GitHub made: the App's settings page > Private keys > Generate a private key",
+            ),
             Self::Read { .. } | Self::Invalid { .. } => None,
         }
     }

@@ -329,7 +329,8 @@ pub(super) fn invalid(path: &str, detail: String) -> Error {
 
 fn usable_url(what: &str, text: &str) -> Result<String, Error> {
     // The text is not shown: a password may stand in it.
-    let url = reqwest::Url::parse(text).map_err(|_| invalid(what, "it is not an address like https://github.example.com".to_owned()))?;
+    let url = reqwest::Url::parse(text)
+        .map_err(|_| invalid(what, "it is not an address like https://github.example.com".to_owned()))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(invalid(what, "the address holds credentials; remove them".to_owned()));
     }

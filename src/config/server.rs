@@ -528,7 +528,9 @@ fn days(count: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::sync::LazyLock;
 
+    use super::super::names::known_keys;
     use super::*;
 
     fn load(vars: &[(&str, &str)]) -> Result<ServerConfig, Error> {
@@ -537,16 +539,28 @@ mod tests {
         ServerConfig::resolve(&overrides, &|name| vars.get(name).filter(|v| !v.is_empty()).cloned())
     }
 
-    const FULL: [(&str, &str); 4] = [
-        ("OCTOSWARM_APP_ID", "7"),
-        ("OCTOSWARM_PRIVATE_KEY", "pem"),
-        ("OCTOSWARM_WEBHOOK_SECRET", "s3cret"),
-        ("HOME", "/home/op"),
-    ];
+    /// Made once: it takes a third of a second.
+    static PEM: LazyLock<String> = LazyLock::new(|| {
+        use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+        use base64::Engine;
+        let key = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).unwrap();
+        let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&key).unwrap();
+        let text = base64::engine::general_purpose::STANDARD.encode(der.as_ref());
+        format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n")
+    });
+
+    fn full() -> [(&'static str, &'static str); 4] {
+        [
+            ("OCTOSWARM_APP_ID", "7"),
+            ("OCTOSWARM_PRIVATE_KEY", PEM.as_str()),
+            ("OCTOSWARM_WEBHOOK_SECRET", "s3cret"),
+            ("HOME", "/home/op"),
+        ]
+    }
 
     #[test]
     fn the_environment_alone_is_enough() {
-        let config = load(&FULL).unwrap();
+        let config = load(&full()).unwrap();
         assert_eq!(config.app_id, 7);
         assert_eq!(config.api_url, "https://api.github.com");
         assert_eq!(config.state, Path::new("/home/op/.local/state/octoswarm"));
@@ -556,7 +570,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said_with_a_way_out() {
         for dropped in ["OCTOSWARM_APP_ID", "OCTOSWARM_PRIVATE_KEY", "OCTOSWARM_WEBHOOK_SECRET"] {
-            let rest: Vec<_> = FULL.into_iter().filter(|(name, _)| *name != dropped).collect();
+            let rest: Vec<_> = full().into_iter().filter(|(name, _)| *name != dropped).collect();
             let error = load(&rest).unwrap_err();
             assert!(error.hint().is_some_and(|hint| hint.contains(dropped)), "{dropped}: {error}");
         }
@@ -564,7 +578,7 @@ mod tests {
 
     #[test]
     fn a_blank_secret_does_not_start() {
-        let mut vars = FULL.to_vec();
+        let mut vars = full().to_vec();
         vars[2].1 = "  \n";
         assert!(matches!(load(&vars), Err(Error::Empty { .. })));
     }
@@ -581,7 +595,7 @@ mod tests {
             ("https://user:s3cret@ghes example", false),
             ("http://ghes.example/?token=s3cret", false),
         ] {
-            let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_API_URL", url)]).collect();
+            let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_API_URL", url)]).collect();
             let loaded = load(&vars);
             assert_eq!(loaded.is_ok(), fits, "{url}");
             assert!(!loaded.is_err_and(|error| error.to_string().contains("s3cret")), "a password is not repeated");
@@ -590,7 +604,7 @@ mod tests {
 
     #[test]
     fn two_secrets_are_accepted_during_a_rotation() {
-        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_WEBHOOK_SECRET_PREVIOUS", "old")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_WEBHOOK_SECRET_PREVIOUS", "old")]).collect();
         let config = load(&vars).unwrap();
         assert_eq!(config.webhook_secrets.iter().map(Secret::expose).collect::<Vec<_>>(), ["s3cret", "old"]);
         assert!(!format!("{config:?}").contains("s3cret"));
@@ -606,14 +620,17 @@ mod tests {
     fn with_no_app_named_anywhere_it_can_be_set_up_and_then_starts() {
         let state = tempfile::tempdir().unwrap();
         assert!(matches!(start(&[], state.path()), Ok(Start::SetUp(_))));
-        assert!(matches!(start(&FULL[1..2], state.path()), Err(Error::Missing { .. })), "half of an App is a mistake");
+        assert!(
+            matches!(start(&full()[1..2], state.path()), Err(Error::Missing { .. })),
+            "half of an App is a mistake"
+        );
         let registration = Registration {
             app_id: 9,
             slug: "octoswarm-acme".into(),
             html_url: "https://ghes.example/github-apps/octoswarm-acme".into(),
             api_url: "https://ghes.example/api/v3".into(),
             web_url: "https://ghes.example".into(),
-            private_key: Secret::new("pem of 9"),
+            private_key: Secret::new(PEM.as_str()),
             webhook_secret: Secret::new("secret of 9"),
             poll: true,
             accounts: vec!["acme".into()],
@@ -626,9 +643,9 @@ mod tests {
         );
         assert_eq!(config.webhook_secrets[0].expose(), "secret of 9");
         assert_eq!(config.accounts, ["acme"]);
-        let Ok(Start::Configured(config)) = start(&FULL, state.path()) else { panic!("another App is configured") };
+        let Ok(Start::Configured(config)) = start(&full(), state.path()) else { panic!("another App is configured") };
         assert_eq!((config.app_id, config.api_url.as_str()), (7, "https://api.github.com"));
-        assert!(matches!(start(&FULL[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");
+        assert!(matches!(start(&full()[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");
     }
 
     #[test]
@@ -652,9 +669,60 @@ mod tests {
 
     #[test]
     fn an_account_is_a_login() {
-        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme, mona-lisa")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme, mona-lisa")]).collect();
         assert_eq!(load(&vars).unwrap().accounts, ["acme", "mona-lisa"]);
-        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,,")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,,")]).collect();
         assert!(matches!(load(&vars), Err(Error::Invalid { .. })));
+    }
+
+    #[test]
+    fn every_key_of_the_file_has_a_row() {
+        for key in known_keys::<FileWire>() {
+            assert!(SETTINGS.contains(key), "{key} would not be shown");
+        }
+        let resolution = Resolution::resolve(&Overrides::default(), &|_| None);
+        let rows: Vec<_> = resolution.settings.iter().map(|setting| setting.name).collect();
+        assert_eq!(rows, SETTINGS);
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_a_fault_and_not_another_number() {
+        for (name, value, fits) in [
+            ("OCTOSWARM_APP_ID", "0", false),
+            ("OCTOSWARM_WORKERS", "0", false),
+            ("OCTOSWARM_WORKERS", "256", true),
+            ("OCTOSWARM_WORKERS", "257", false),
+            ("OCTOSWARM_RETENTION_DAYS", "36501", false),
+            ("OCTOSWARM_SETTLE_MS", "18446744073709551615", false),
+            ("OCTOSWARM_WRITE_PACE_MS", "3600001", false),
+            ("OCTOSWARM_RECONCILE_SECONDS", "0", true),
+            ("OCTOSWARM_RECONCILE_SECONDS", "259201", false),
+        ] {
+            let vars: Vec<_> = full().into_iter().filter(|(other, _)| *other != name).chain([(name, value)]).collect();
+            let loaded = load(&vars);
+            assert_eq!(loaded.is_ok(), fits, "{name}={value}: {loaded:?}");
+        }
+        let polls = [("OCTOSWARM_POLL", "true"), ("OCTOSWARM_RECONCILE_SECONDS", "0")];
+        let vars: Vec<_> = full().into_iter().chain(polls).collect();
+        assert!(load(&vars).unwrap_err().to_string().contains("between 1 and"), "who polls has to look");
+    }
+
+    #[test]
+    fn a_log_filter_that_lets_nothing_through_by_a_slip_is_a_fault() {
+        for (filter, fits) in [
+            ("debug", true),
+            ("octoswarm=debug,info", true),
+            ("INFO", true),
+            ("info,sqlx", true),
+            ("==bad==", false),
+            ("octoswarm=loud", false),
+            ("inof", false),
+            ("debgu,sqlx=warn", false),
+        ] {
+            let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_LOG", filter)]).collect();
+            let loaded = load(&vars);
+            assert_eq!(loaded.is_ok(), fits, "{filter}");
+            assert!(loaded.is_ok() || loaded.unwrap_err().to_string().contains("OCTOSWARM_LOG"));
+        }
     }
 }

@@ -28,17 +28,24 @@ pub(super) fn of_yaml(error: &Yaml) -> String {
         | Yaml::AliasReplayLimitExceeded { .. }
         | Yaml::AliasExpansionLimitExceeded { .. }
         | Yaml::AliasReplayStackDepthExceeded { .. }
-        | Yaml::Budget { .. } => "it is too large or nested too deeply: write values out instead of `*` and `&`".to_owned(),
+        | Yaml::Budget { .. } => {
+            "it is too large or nested too deeply: write values out instead of `*` and `&`".to_owned()
+        }
         Yaml::AliasError { error, .. } => of_yaml(error),
         Yaml::UnexpectedSequenceEnd { .. }
         | Yaml::UnexpectedMappingEnd { .. }
         | Yaml::ContainerEndMismatch { .. }
         | Yaml::UnexpectedContainerEndWhileReadingKeyNode { .. }
-        | Yaml::UnexpectedContainerEndWhileSkippingNode { .. } => "a bracket closes here that none has opened".to_owned(),
+        | Yaml::UnexpectedContainerEndWhileSkippingNode { .. } => {
+            "a bracket closes here that none has opened".to_owned()
+        }
         other => {
             let text = other.render_with_formatter(&serde_saphyr::UserMessageFormatter);
             let text = text.lines().next().unwrap_or_default().trim_end_matches(['.', ' ']);
-            format!("this cannot be read as YAML{}; mind quotation marks, colons, brackets and indentation", clause(text))
+            format!(
+                "this cannot be read as YAML{}; mind quotation marks, colons, brackets and indentation",
+                clause(text)
+            )
         }
     }
 }
@@ -51,7 +58,8 @@ pub(super) fn of_toml(message: &str) -> String {
             return unfit(found, expected);
         }
     }
-    if let Some((found, expected)) = message.strip_prefix("unknown variant ").and_then(|m| m.split_once(", expected ")) {
+    if let Some((found, expected)) = message.strip_prefix("unknown variant ").and_then(|m| m.split_once(", expected "))
+    {
         return format!("{found} is not {expected}");
     }
     match message {
@@ -101,4 +109,59 @@ fn clause(text: &str) -> String {
         None => text,
     };
     if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RepoConfig;
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: &str) {
+        let said = RepoConfig::parse(text).unwrap_err();
+        assert!(said.contains(want), "{text:?}: {said}");
+        for leaked in ["u64", "usize", "sequence", "boolean", "Options", "while ", "digit", "unknown variant", "error:"]
+        {
+            assert!(!said.contains(leaked), "{text:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_yaml_are_told_in_a_persons_words() {
+        check("max_files: many\n", "line 1, column 12: this is not a whole number");
+        check("max_files: -1\n", "a whole number");
+        check("max_files: 1.5\n", "a whole number");
+        check("max_files: [1]\n", "a whole number");
+        check("review: perhaps\n", "line 1, column 9: this is not true or false");
+        check("ignore: docs\n", "this is not a list, like");
+        check("ignore: {a: b}\n", "a list, like");
+        check("review: true\nreview: false\n", "line 2, column 1: `review` is given twice");
+        check("label: [a]\n", "a text");
+        check("fail_on: sometimes\n", "`sometimes` is not one of low, medium, high, never");
+        check("label: a: b\n", "line 1");
+        check("label: \"a\n", "line ");
+        check("review: [\n", "line ");
+        check("label:\ta\n\tb: c\n", "line ");
+        check("- review\n", "line 1");
+        check("ignore: [*a]\n", "`*`");
+    }
+
+    #[test]
+    fn mistakes_in_toml_are_told_in_a_persons_words() {
+        for (message, want) in [
+            ("invalid type: string \"many\", expected usize", "\"many\" is not a whole number, 0 or more"),
+            ("invalid value: integer `-1`, expected u64", "-1 is not a whole number, 0 or more"),
+            ("invalid type: integer `1`, expected a boolean", "1 is not true or false"),
+            (
+                "invalid type: string \"a, expected b\", expected a sequence",
+                "\"a, expected b\" is not a list, like [\"one\", \"two\"]",
+            ),
+            ("invalid type: sequence, expected a string", "a list is not a text"),
+            ("invalid type: map, expected u64", "a table is not a whole number, 0 or more"),
+            ("unknown variant `x`, expected `text` or `json`", "`x` is not `text` or `json`"),
+            ("invalid socket address syntax", "this is not an address and a port, like 127.0.0.1:3000"),
+        ] {
+            assert_eq!(of_toml(message), want);
+        }
+    }
 }

@@ -64,7 +64,6 @@ pub use role::Role;
 pub use thread::{Thread, ThreadComment};
 pub use user::User;
 
-
 use auth::{Auth, Key, Token};
 use client::{Answer, Call};
 

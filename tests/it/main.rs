@@ -10,6 +10,7 @@
 mod accounts;
 mod analysis;
 mod cli;
+mod cli_demo;
 mod cli_fix;
 mod coder;
 mod commands;

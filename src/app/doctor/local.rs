@@ -24,7 +24,10 @@ const SLOW_WRITE: Duration = Duration::from_millis(100);
 /// A job that could run and has waited so long has nobody who works.
 const LONG_DUE: Duration = Duration::from_secs(10 * 60);
 
-pub(super) fn configuration(exam: &mut Exam<'_>, resolution: &Resolution) {
+/// What to do where a server runs and has no App.
+const OPEN_THE_LINK: &str = "it waits to be set up: open the link that it printed at its start (docs/setup.md)";
+
+pub(super) fn configuration(exam: &mut Exam<'_>, resolution: &Resolution, waits_for_set_up: bool) {
     exam.group = "configuration";
     // A key that is none has a check of its own.
     let is_key = |fault: &&Error| matches!(fault, Error::PrivateKey { .. });
@@ -43,8 +46,12 @@ pub(super) fn configuration(exam: &mut Exam<'_>, resolution: &Resolution) {
     let config = match &resolution.start {
         Some(Start::Configured(config)) => config,
         Some(Start::SetUp(_)) => {
-            let todo = "start `octoswarm serve` and register the App from the browser, or set `app_id`, `private_key_file` \
-                        and `webhook_secret_files` in octoswarm.toml";
+            let todo = if waits_for_set_up {
+                OPEN_THE_LINK
+            } else {
+                "start `octoswarm serve` and register the App from the browser, or set `app_id`, `private_key_file` and \
+                 `webhook_secret_files` in octoswarm.toml"
+            };
             exam.fail("app id", "no App is named anywhere", todo);
             return ["private key", "webhook secret"].iter().for_each(|name| exam.skip(name, "no App is configured"));
         }
@@ -336,6 +343,9 @@ pub(super) fn address(exam: &mut Exam<'_>, listen: SocketAddr, door: Door) {
             let why = reason.map_or_else(String::new, |reason| format!(": {}", one_line(&reason)));
             let todo = "it cannot store deliveries now: see the checks of the state above, and its log";
             exam.fail(NAME, format!("{listen}: a running octoswarm, not ready{why}"), todo);
+        }
+        Door::WaitsForSetUp => {
+            exam.warn(NAME, format!("{listen}: a running octoswarm that waits to be set up"), OPEN_THE_LINK);
         }
         Door::Taken => {
             let todo = format!(

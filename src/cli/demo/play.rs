@@ -56,7 +56,7 @@ pub async fn cmd_play(play: Play) -> Exit {
         .json(&body)
         .send()
         .await
-        .context("the box does not answer: is `octoswarm demo` still up in the other terminal?")?;
+        .map_err(|_| anyhow::anyhow!("the box does not answer: is `octoswarm demo` still up in the other terminal?"))?;
     let (status, text) = (answer.status(), answer.text().await?);
     if status == reqwest::StatusCode::NOT_FOUND {
         return Err(Failure::Usage(anyhow::anyhow!("{REPO} has no issue or pull request of that number")));
