@@ -89,7 +89,8 @@ pub(super) fn form(expected: &str) -> &str {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" | "an integer" => "a whole number",
         "bool" | "boolean" | "a boolean" => "true or false",
         "seq" | "sequence" | "a sequence" | "sequence start" => "a list, like [\"one\", \"two\"]",
-        "string" | "a string" | "path string" | "scalar" | "string scalar" => "a text",
+        "string" | "a string" | "path string" => "a text",
+        "scalar" | "string scalar" => "a single value",
         "map" | "a map" | "mapping" | "mapping start" => "a list of keys, each with its value",
         "socket address" => "an address and a port, like 127.0.0.1:3000",
         // A struct is told by its name in the source.
@@ -131,12 +132,12 @@ mod tests {
         check("max_files: many\n", "line 1, column 12: this is not a whole number");
         check("max_files: -1\n", "a whole number");
         check("max_files: 1.5\n", "a whole number");
-        check("max_files: [1]\n", "a whole number");
+        check("max_files: [1]\n", "this is not a single value");
         check("review: perhaps\n", "line 1, column 9: this is not true or false");
         check("ignore: docs\n", "this is not a list, like");
         check("ignore: {a: b}\n", "a list, like");
         check("review: true\nreview: false\n", "line 2, column 1: `review` is given twice");
-        check("label: [a]\n", "a text");
+        check("label: [a]\n", "this is not a ");
         check("fail_on: sometimes\n", "`sometimes` is not one of low, medium, high, never");
         check("label: a: b\n", "line 1");
         check("label: \"a\n", "line ");
