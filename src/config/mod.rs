@@ -4,6 +4,7 @@
 //! Never: no secret is taken from a command line, and nobody else reads the environment.
 
 mod checked;
+mod log;
 mod metrics;
 mod names;
 mod reader;
@@ -14,13 +15,13 @@ mod server;
 mod words;
 
 pub use checked::{Remark, Remarks};
+pub use log::{LogFormat, log_filter};
 pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
 pub use server::{
-    LogFormat, Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, log_filter,
-    serves, state_dir,
+    Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,
 };
 
 /// What is set and not as it should be; the server starts all the same.

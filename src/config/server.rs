@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use tracing_subscriber::EnvFilter;
 
 use super::names::unknown_variables;
-use super::reader::{Plain, Reader, SecretFile, Setting, Source, invalid};
-use super::{Error, Metrics, Registration, Warning};
+use super::reader::{Reader, SecretFile, Setting, Source, invalid};
+use super::{Error, LogFormat, Metrics, Registration, Warning, log};
 use crate::domain::Secret;
-use crate::stdx::text::nearest;
 
 /// What `serve` runs with.
 #[derive(Debug, Clone)]
@@ -71,39 +69,6 @@ pub struct Tuning {
     pub reconcile: Option<Duration>,
     /// Take the payloads from the delivery log: no webhook can reach this server.
     pub poll: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    #[default]
-    Text,
-    Json,
-}
-
-impl std::str::FromStr for LogFormat {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
-            _ => Err(()),
-        }
-    }
-}
-
-impl Plain for LogFormat {
-    const FORM: &'static str = "`text` or `json`";
-}
-
-impl std::fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        })
-    }
 }
 
 /// What flags may override; none of it is secret.
@@ -218,8 +183,8 @@ impl Resolution {
         let file: FileWire = reader.read_file(overrides);
         let state = state_of(&mut reader, overrides, &file);
         let listen = listen_of(&mut reader, overrides, &file);
-        let log = log_of(&mut reader, &file);
-        log_filter_of(&mut reader);
+        let log = log::format(&mut reader, file.log);
+        log::filter(&mut reader);
         let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
         let registration = state.as_deref().and_then(|state| reader.registration(state));
         let nothing = file.names_no_app()
@@ -418,13 +383,8 @@ pub fn listen_address(overrides: &Overrides) -> Result<SocketAddr, Error> {
     reader.faults.into_iter().next().map_or(Ok(listen), Err)
 }
 
-/// The log filter: `OCTOSWARM_LOG`, in `tracing`'s directive syntax.
-pub fn log_filter() -> Option<String> {
-    env("OCTOSWARM_LOG")
-}
-
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-fn env(name: &str) -> Option<String> {
+pub(super) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -460,34 +420,6 @@ fn listen_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> Soc
     let flag = overrides.listen.map(|listen| (listen, "--listen"));
     let picked = reader.pick("listen", flag, "OCTOSWARM_LISTEN", file.listen);
     reader.told("listen", picked.unwrap_or((DEFAULT_LISTEN, Source::Default)))
-}
-
-fn log_of(reader: &mut Reader, file: &FileWire) -> LogFormat {
-    let picked = reader.pick("log", None, "OCTOSWARM_LOG_FORMAT", file.log);
-    reader.told("log", picked.unwrap_or((LogFormat::default(), Source::Default)))
-}
-
-/// A filter that cannot be read, or that by a slip lets nothing of ours through, would leave a server without a word.
-fn log_filter_of(reader: &mut Reader) {
-    const NAME: &str = "log_filter";
-    const VARIABLE: &str = "OCTOSWARM_LOG";
-    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-    let Some(text) = (reader.env)(VARIABLE) else {
-        return reader.show(NAME, "info".to_owned(), Source::Default);
-    };
-    let source = Source::Variable(VARIABLE);
-    if EnvFilter::try_new(&text).is_err() {
-        let why = format!("`{text}` is not a log filter; write a level, like `debug`, or `octoswarm=debug,info`");
-        return reader.refuse(NAME, &source, why);
-    }
-    let words = text.split(',').map(str::trim).filter(|word| word.chars().all(|c| c.is_ascii_alphabetic()));
-    for word in words {
-        let lower = word.to_lowercase();
-        if let Some(near) = nearest(&lower, LEVELS.into_iter()).filter(|near| *near != lower) {
-            return reader.refuse(NAME, &source, format!("`{word}` is no level; did you mean `{near}`?"));
-        }
-    }
-    reader.show(NAME, text, source);
 }
 
 /// Logins, from the variable (separated by commas) or the file.
