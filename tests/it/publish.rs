@@ -93,7 +93,7 @@ impl World {
             report: ReviewReport {
                 present: findings.iter().map(|finding| finding.fingerprint.clone()).collect(),
                 settled_paths: ["new.py".to_owned()].into(),
-                coverage: Coverage { read: 1, total: 1, not_read: Vec::new() },
+                coverage: Coverage { read: 1, total: 1, ..Coverage::default() },
                 outcome,
                 findings,
             },
@@ -582,7 +582,7 @@ async fn not_reviewed_is_neither_clean_nor_found() {
         let mut intent = world.intent(40, Vec::new());
         intent.on_unreviewed = setting;
         intent.report.outcome = Outcome::CouldNotReview { reason: "the diff is larger than @mona allows".into() };
-        intent.report.coverage.not_read.push(NotRead { path: "a`b".into(), reason: "binary".into() });
+        intent.report.coverage.not_read.push(NotRead { path: "a`b".into(), reason: "binary".into(), left_out: false });
         world.all(&intent).await;
         let run = world.check_run();
         assert_eq!((run.conclusion.as_deref(), run.title.as_deref()), (Some(want), Some("Could not review")));
