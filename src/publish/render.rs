@@ -176,7 +176,7 @@ pub(super) fn same(one: &str, other: &str) -> bool {
 fn verdict(outcome: &Outcome, findings: &[Finding], subject: Subject) -> String {
     let (read, on, unread) = match subject {
         Subject::Change => ("on the changed lines", " on the changed lines", "This change could not be reviewed."),
-        Subject::Files => ("in the files", "", "Nothing could be scanned."),
+        Subject::Files => ("in the files", "", "Nothing could be scanned:"),
     };
     match outcome {
         Outcome::Clean => format!("**Nothing to report.** No rule found anything {read} that were read."),
