@@ -323,8 +323,8 @@ fn is_broken(tree: &Tree) -> bool {
     }
     let mut broken = false;
     visit(tree, |node| {
-        let in_type = || node.parent().is_some_and(|parent| TYPES.contains(&&*parent.kind()));
-        broken |= node.is_error() && !in_type() || node.is_missing() && matches!(&*node.kind(), ")" | "]" | "}");
+        let in_type = || node.parent().is_some_and(|parent| TYPES.contains(&parent.kind()));
+        broken |= node.is_error() && !in_type() || node.is_missing() && matches!(node.kind(), ")" | "]" | "}");
     });
     broken
 }
