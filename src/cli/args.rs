@@ -229,13 +229,14 @@ pub enum Play {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not review."
+    after_help = "Exit code: 0 clean, below the bar or nothing to review, 1 findings at or above the bar, 2 wrong usage, \
+                  3 could not review, or could not write."
 )]
 pub struct Review {
     /// Repository, or a folder in it that the review is limited to
     #[arg(default_value = ".")]
     pub path: PathBuf,
-    /// Old side [default: merge base with the default branch]
+    /// Revision that the change is against; the old side is its merge base with the new one [default: the default branch]
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
     /// New side [default: the work tree as it is]
@@ -247,10 +248,11 @@ pub struct Review {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not scan."
+    after_help = "Exit code: 0 clean, below the bar or nothing to scan, 1 findings at or above the bar, 2 wrong usage, \
+                  3 could not scan, or could not write."
 )]
 pub struct Scan {
-    /// Files and folders
+    /// Files and folders; a file larger than 1 MiB is not read
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -271,15 +273,18 @@ pub struct Fix {
     pub issue: PathBuf,
     #[command(flatten)]
     pub target: FixTarget,
+    /// Leave the repository's `.github/octoswarm.yml` out; by default its limits and paths hold
+    #[arg(long)]
+    pub no_config: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[group(multiple = false)]
 pub struct FixTarget {
-    /// Print the change as a diff and touch nothing (the default)
+    /// Print the change to the work tree as a diff and touch nothing (the default)
     #[arg(long)]
     pub diff: bool,
-    /// Commit the change onto HEAD as a new branch; the work tree stays as it is
+    /// Make the change on HEAD, without what is not committed, as a new branch; the work tree stays as it is
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
     /// Write the change into the work tree
@@ -297,9 +302,12 @@ pub struct Rules {
 pub struct Output {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Lowest severity that makes the exit code 1
-    #[arg(long, value_enum, default_value_t = FailOn::High)]
-    pub fail_on: FailOn,
+    /// Lowest severity that makes the exit code 1 [default: `fail_on` in the repository's file, else high]
+    #[arg(long, value_enum)]
+    pub fail_on: Option<FailOn>,
+    /// Leave the repository's `.github/octoswarm.yml` out; by default its `ignore`, `disable`, `min_severity` and `fail_on` hold
+    #[arg(long)]
+    pub no_config: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

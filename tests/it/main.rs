@@ -12,6 +12,7 @@ mod analysis;
 mod cli;
 mod cli_demo;
 mod cli_fix;
+mod cli_local;
 mod coder;
 mod commands;
 mod contribute;
