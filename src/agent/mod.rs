@@ -24,6 +24,7 @@ use crate::artifact::{Content, ContributeFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
+pub use contribute::{IGNORED, globs};
 pub use pack::{Pack, ReadFile};
 pub use registry::find;
 

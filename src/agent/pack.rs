@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 use super::{Context, Error, Reviewing};
 use crate::analysis::{self, Engine, Scan};
 use crate::artifact::FilePlan;
-use crate::domain::{FileDiff, Finding, RuleId};
+use crate::domain::{FileDiff, Finding, Reading, RuleId};
 use crate::workspace::{self, Side};
 
 /// Files read at the same time; each is parsed on a blocking thread.
@@ -22,8 +22,9 @@ pub struct Pack(OnceCell<BTreeMap<String, ReadFile>>);
 /// One file's new side, as far as it could be read.
 pub struct ReadFile {
     pub text: Option<Arc<str>>,
-    /// Why it was not read, or not by rules of its language.
-    pub not_read: Option<String>,
+    pub reading: Reading,
+    /// The parser did not understand the file.
+    pub syntax_errors: bool,
     /// The file is gone on the new side.
     pub absent: bool,
     /// All findings of the file, wherever they stand.
@@ -66,11 +67,18 @@ async fn read_one(cx: &Context, path: &str, old_path: Option<&str>) -> Result<Re
     if cx.cancel.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    let nothing = |not_read, absent| ReadFile { text: None, not_read, absent, all: Vec::new(), fresh: Vec::new() };
+    let nothing = |reading, absent| ReadFile {
+        text: None,
+        reading,
+        syntax_errors: false,
+        absent,
+        all: Vec::new(),
+        fresh: Vec::new(),
+    };
     let text: Arc<str> = match change.new_side(path).await? {
         Side::Text(text) => text.into(),
-        Side::Absent => return Ok(nothing(None, true)),
-        Side::NotRead(reason) => return Ok(nothing(Some(reason), false)),
+        Side::Absent => return Ok(nothing(Reading::Whole, true)),
+        Side::NotRead(reason) => return Ok(nothing(analysis::unread(path, reason), false)),
     };
     let mut scan = scan(&cx.engine, path, &text).await?;
     if is_markdown(path) {
@@ -78,30 +86,30 @@ async fn read_one(cx: &Context, path: &str, old_path: Option<&str>) -> Result<Re
             Ok(paths) => {
                 let links = analysis::links::broken_links(path, &text, &|target| paths.contains(target));
                 scan.findings.extend(links);
-                scan.not_read = None;
+                scan.reading = Reading::Whole;
             }
             Err(workspace::Error::TooLarge { .. }) => {
-                scan.not_read = Some("the repository has too many files to check links against".into());
+                let reason = "the repository has too many files to check links against";
+                scan.reading = Reading::Failed(reason.into());
             }
             Err(error) => return Err(error.into()),
         }
     }
     scan.findings.retain(|finding| !facts.settings.disable.contains(&finding.rule.0));
     let Some(diff) = facts.files.iter().find(|file| file.path == path) else {
-        return Ok(ReadFile {
-            text: Some(text),
-            not_read: scan.not_read,
-            absent: false,
-            all: scan.findings,
-            fresh: Vec::new(),
-        });
+        return Ok(file(text, scan, Vec::new()));
     };
     let old = match old_path.filter(|_| !scan.findings.is_empty()) {
         Some(old_path) => old_findings(cx, path, old_path).await?,
         None => HashMap::new(),
     };
     let fresh = fresh(diff, &text, &scan.findings, old);
-    Ok(ReadFile { text: Some(text), not_read: scan.not_read, absent: false, all: scan.findings, fresh })
+    Ok(file(text, scan, fresh))
+}
+
+fn file(text: Arc<str>, scan: Scan, fresh: Vec<Finding>) -> ReadFile {
+    let Scan { findings: all, reading, syntax_errors, .. } = scan;
+    ReadFile { text: Some(text), reading, syntax_errors, absent: false, all, fresh }
 }
 
 fn is_markdown(path: &str) -> bool {

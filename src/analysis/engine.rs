@@ -15,7 +15,7 @@ use super::lines::Lines;
 use super::rule::{Body, Compiled, Rule};
 use super::words::Words;
 use super::{Error, Language, fix, language, links, rule, secrets, skip};
-use crate::domain::{Category, Finding, Fingerprint, RuleId, Severity};
+use crate::domain::{Category, Finding, Fingerprint, Reading, RuleId, Severity};
 
 pub(super) type Tree = AstGrep<StrDoc<SupportLang>>;
 pub(super) type TreeNode<'t> = Node<'t, StrDoc<SupportLang>>;
@@ -61,9 +61,8 @@ pub struct Scan {
     pub language: Option<Language>,
     /// In the order of the text.
     pub findings: Vec<Finding>,
-    /// Why the file was not read, or not read as code.
-    pub not_read: Option<String>,
-    /// The parser had to guess somewhere; what it did understand was still read.
+    pub reading: Reading,
+    /// The parser had to guess where code stands; what it did understand was still read.
     pub syntax_errors: bool,
 }
 
@@ -77,8 +76,8 @@ struct Dispatch {
 /// What a walk tells beside its hits.
 struct Walked {
     syntax_errors: bool,
-    /// Why not every node was visited.
-    stopped: Option<String>,
+    /// `Failed` when not every node was visited.
+    reading: Reading,
 }
 
 /// A finding before its fingerprint is counted.
@@ -95,7 +94,7 @@ impl Engine {
     ///
     /// # Errors
     /// When a rule file is wrong, naming the file and the key. One that is well-formed and does not compile is told by the
-    /// scans of its languages' files, in [`Scan::not_read`]; a test rules that out.
+    /// scans of its languages' files, in [`Scan::reading`]; a test rules that out.
     pub fn embedded() -> Result<Arc<Self>, Error> {
         static ENGINE: OnceLock<Arc<Engine>> = OnceLock::new();
         if let Some(engine) = ENGINE.get() {
@@ -137,20 +136,20 @@ impl Engine {
 
     /// Everything there is to say about one file.
     pub fn scan(&self, path: &str, text: &str) -> Scan {
-        if let Some(reason) = skip::skip_reason(path, text.as_bytes()) {
-            return Scan { language: Language::of_path(path), not_read: Some(reason), ..Scan::default() };
+        if let Some(reading) = skip::skipped(path, text.as_bytes()) {
+            return Scan { language: Language::of_path(path), reading, ..Scan::default() };
         }
         let lines = Lines::new(text);
         let mut hits = secrets::hits(path, text, &lines);
         let language = Language::of_path(path);
         let mut scan = Scan { language, ..Scan::default() };
         match language.and_then(|language| Some((language, self.dispatch(language)?))) {
-            None => scan.not_read = Some(no_rules(path)),
-            Some((_, Err(error))) => scan.not_read = Some(format!("its rules cannot be used: {error}")),
+            None => scan.reading = Reading::TextOnly,
+            Some((_, Err(error))) => scan.reading = Reading::Failed(format!("its rules cannot be used: {error}")),
             Some((language, Ok(dispatch))) => {
                 let speaks = self.speaking(dispatch, path, text, None);
                 let walked = self.walk(language, dispatch, &speaks, path, &lines, &mut hits);
-                (scan.syntax_errors, scan.not_read) = (walked.syntax_errors, walked.stopped);
+                (scan.syntax_errors, scan.reading) = (walked.syntax_errors, walked.reading);
             }
         }
         scan.findings = finish(path, text, &lines, hits);
@@ -198,7 +197,8 @@ impl Engine {
         hits: &mut Vec<Hit>,
     ) -> Walked {
         let text = lines.text();
-        let stopped = |syntax_errors, reason: &str| Walked { syntax_errors, stopped: Some(reason.to_owned()) };
+        let stopped =
+            |syntax_errors, reason: &str| Walked { syntax_errors, reading: Reading::Failed(reason.to_owned()) };
         let tree = match read(language, text) {
             Ok(tree) => tree,
             Err(reason) => return stopped(false, reason),
@@ -213,7 +213,7 @@ impl Engine {
         if deep {
             return stopped(false, TOO_DEEP);
         }
-        let syntax_errors = tree.root().get_inner_node().has_error();
+        let syntax_errors = is_broken(&tree);
         // Asked only once something was found: most rules find nothing in most files.
         let mut silenced: Vec<Option<bool>> = vec![None; dispatch.rules.len()];
         let flow = Flow::new(&tree);
@@ -239,7 +239,7 @@ impl Engine {
                 }
             }
         }
-        Walked { syntax_errors, stopped: None }
+        Walked { syntax_errors, reading: Reading::Whole }
     }
 }
 
@@ -300,6 +300,35 @@ fn read(language: Language, text: &str) -> Result<Tree, &'static str> {
     Tree::try_new(text, language.grammar()).map_err(|_| TOO_LONG)
 }
 
+/// Whether the parser had to guess in code. What it cannot read of types, in published code, is what its grammar does not
+/// know yet (variance of type parameters, negative constants): no statement is lost there, and nobody should be alarmed.
+fn is_broken(tree: &Tree) -> bool {
+    /// Kinds of nodes that hold types, or a macro's pattern.
+    const TYPES: [&str; 12] = [
+        "type_parameters",
+        "type_parameter",
+        "type_arguments",
+        "type_annotation",
+        "function_type",
+        "union_type",
+        "intersection_type",
+        "tuple_type",
+        "object_type",
+        "struct_item",
+        "token_tree_pattern",
+        "index_expression",
+    ];
+    if !tree.root().get_inner_node().has_error() {
+        return false;
+    }
+    let mut broken = false;
+    visit(tree, |node| {
+        let in_type = || node.parent().is_some_and(|parent| TYPES.contains(&parent.kind()));
+        broken |= node.is_error() && !in_type() || node.is_missing() && matches!(node.kind(), ")" | "]" | "}");
+    });
+    broken
+}
+
 /// Shows every node, in the order of the text; `false` when the tree is too deep.
 fn visit<'t>(tree: &'t Tree, mut see: impl FnMut(Inner<'t>)) -> bool {
     let mut cursor = tree.root().get_inner_node().walk();
@@ -319,14 +348,6 @@ fn visit<'t>(tree: &'t Tree, mut see: impl FnMut(Inner<'t>)) -> bool {
             }
             depth -= 1;
         }
-    }
-}
-
-fn no_rules(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    match name.rsplit_once('.') {
-        Some((_, extension)) if !extension.is_empty() => format!("no rules for .{extension}"),
-        _ => format!("no rules for {name}"),
     }
 }
 
@@ -465,8 +486,8 @@ mod tests {
                     languages: [{ language: python, rule: { kind: no_such_kind } }]\n";
         let (rule, bodies) = rule::parse("debt/bad.yml", file, 0).unwrap();
         let engine = Engine::new(vec![rule], bodies);
-        let reason = engine.scan("a.py", "x = 1\n").not_read.unwrap();
+        let Reading::Failed(reason) = engine.scan("a.py", "x = 1\n").reading else { panic!("it was read") };
         assert!(reason.contains("debt/bad.yml") && reason.contains("python"), "{reason}");
-        assert_eq!(engine.scan("a.go", "package a\n").not_read.as_deref(), Some("no rules for .go"));
+        assert_eq!(engine.scan("a.go", "package a\n").reading, Reading::TextOnly);
     }
 }

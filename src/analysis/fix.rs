@@ -15,7 +15,12 @@ pub(super) fn whole_lines(lines: &Lines<'_>, edit: Range<usize>, inserted: &str)
     let first = lines.bounds(start_line);
     let last = lines.bounds(end_line);
     let head = lines.text().get(first.start..edit.start)?;
-    let tail = lines.text().get(edit.end..last.end)?.trim_end_matches(['\n', '\r']);
+    let mut tail = lines.text().get(edit.end..last.end)?.trim_end_matches(['\n', '\r']);
+    // What is deleted leaves one of the two gaps around it, not both.
+    let is_gap = |c: char| c == ' ' || c == '\t';
+    if inserted.is_empty() && (head.is_empty() || head.ends_with(is_gap)) {
+        tail = tail.trim_start_matches(is_gap);
+    }
     let before: Vec<&str> = (start_line..=end_line).map(|number| lines.line(number)).collect();
     let joined = format!("{head}{inserted}{tail}");
     let after: Vec<&str> = joined.split('\n').map(|line| line.trim_end_matches('\r')).collect();
@@ -176,5 +181,29 @@ fn errors(language: Language, text: &str) -> usize {
         Err(_) => usize::MAX,
         Ok(tree) if !tree.root().get_inner_node().has_error() => 0,
         Ok(tree) => tree.root().dfs().filter(|node| node.is_error() || node.is_missing()).count(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, deleted: &str, want: &str) {
+        let lines = Lines::new(text);
+        let start = text.find(deleted).unwrap();
+        let fix = whole_lines(&lines, start..start + deleted.len(), "").unwrap();
+        assert_eq!(fix.replacement, want, "{text:?}");
+    }
+
+    #[test]
+    fn what_is_deleted_leaves_one_gap() {
+        check("if (x) { debugger; return x }\n", "debugger;", "if (x) { return x }");
+        check("    debugger; return x\n", "debugger;", "    return x");
+        check("debugger; f()\n", "debugger;", "f()");
+        check("{debugger; f()}\n", "debugger;", "{ f()}");
+        check("f(); debugger;\n", "debugger;", "f();");
+        check("\tdebugger;\n", "debugger;", "");
+        check("{ debugger; }\n", "debugger;", "{ }");
     }
 }

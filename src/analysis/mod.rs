@@ -21,7 +21,7 @@ pub use engine::{Engine, RuleInfo, Scan};
 pub use language::Language;
 pub use names::Names;
 pub use rule::{Rule, Snippet};
-pub use skip::skip_reason;
+pub use skip::{skip_reason, unread};
 
 /// What can go wrong: a rule file that does not hold, or fixes that cannot be applied.
 #[derive(Debug, thiserror::Error)]

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::RuleInfo;
-use crate::domain::{Finding, Fix, Severity};
+use crate::domain::{Coverage, Finding, Fix, Outcome, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// One run as a SARIF log. Only rules that found something are listed, so that a log stays small; `version` is ours.
-pub fn log(findings: &[Finding], rules: &[RuleInfo], version: &str) -> Value {
+/// One run as a SARIF log. Only rules that found something are listed, so that a log stays small; `version` is ours. A log
+/// without results says whether anything could be read at all.
+pub fn log(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, rules: &[RuleInfo], version: &str) -> Value {
     let used: BTreeSet<&str> = findings.iter().map(|finding| finding.rule.0.as_str()).collect();
     let listed: Vec<&RuleInfo> = rules.iter().filter(|rule| used.contains(rule.id.0.as_str())).collect();
     let index = |id: &str| listed.iter().position(|rule| rule.id.0 == id);
@@ -21,6 +22,10 @@ pub fn log(findings: &[Finding], rules: &[RuleInfo], version: &str) -> Value {
             "semanticVersion": version,
             "rules": listed.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
         }},
+        "invocations": [{
+            "executionSuccessful": !matches!(outcome, Outcome::CouldNotReview { .. }),
+            "toolExecutionNotifications": notifications(coverage, outcome),
+        }],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": { "ROOT": { "description": { "text": "The root of the repository." } } },
         "results": findings.iter().map(|finding| result(finding, index(&finding.rule.0))).collect::<Vec<_>>(),
@@ -71,6 +76,38 @@ fn descriptor(rule: &RuleInfo) -> Value {
             json!([{ "target": { "id": id, "toolComponent": { "name": "CWE", "index": 0 } }, "kinds": ["superset"] }]);
     }
     descriptor
+}
+
+/// Why the run failed, and every file that was not read, or not wholly.
+fn notifications(coverage: &Coverage, outcome: &Outcome) -> Vec<Value> {
+    let failed = match outcome {
+        Outcome::CouldNotReview { reason } => Some(json!({ "level": "error", "message": { "text": reason } })),
+        Outcome::NothingToReview { reason } => Some(json!({ "level": "note", "message": { "text": reason } })),
+        Outcome::Clean | Outcome::Findings { .. } => None,
+    };
+    let about = |level: &str, path: &str, text: String| {
+        let mut notification = json!({ "level": level, "message": { "text": text } });
+        // Beyond the limits of a change, there is no path but a word in brackets.
+        if !path.starts_with('(') {
+            notification["locations"] =
+                json!([{ "physicalLocation": { "artifactLocation": { "uri": uri(path), "uriBaseId": "ROOT" } } }]);
+        }
+        notification
+    };
+    let unread = coverage.not_read.iter().map(|file| {
+        let level = if file.left_out { "note" } else { "warning" };
+        about(level, &file.path, format!("{} was not read: {}", file.path, file.reason))
+    });
+    let kinds: Vec<_> = coverage.text_only_kinds().iter().map(|(kind, files)| format!("{files} ({kind})")).collect();
+    let text_only = (!kinds.is_empty()).then(|| {
+        let text = format!("Read for secrets and merge markers only: {}.", kinds.join(", "));
+        json!({ "level": "note", "message": { "text": text } })
+    });
+    let broken = coverage
+        .syntax_errors
+        .iter()
+        .map(|path| about("warning", path, format!("{path} has syntax errors; findings may be missing there")));
+    failed.into_iter().chain(unread).chain(text_only).chain(broken).collect()
 }
 
 fn result(finding: &Finding, rule_index: Option<usize>) -> Value {
@@ -193,7 +230,7 @@ mod tests {
             reference: Some("CWE-489".into()),
             has_fix: true,
         };
-        let log = log(&[finding], &[info], "0.1.0");
+        let log = log(&[finding], &Coverage::default(), &Outcome::Findings { count: 1 }, &[info], "0.1.0");
         let run = &log["runs"][0];
         let result = &run["results"][0];
         assert_eq!(result["level"], "error");

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::Language;
+use crate::domain::Reading;
 use crate::stdx::text::binary_size;
 
 /// Larger files are data or generated code.
@@ -67,8 +69,21 @@ const LOCK_FILES: &[&str] = &[
     "flake.lock",
 ];
 
+/// What to say of a file that could not be read: only where there are rules for it, anybody will miss that.
+pub fn unread(path: &str, reason: String) -> Reading {
+    if Language::of_path(path).is_some() { Reading::Failed(reason) } else { Reading::LeftOut(reason) }
+}
+
 /// Why a file is not read at all; `None` means that it is.
 pub fn skip_reason(path: &str, bytes: &[u8]) -> Option<String> {
+    match skipped(path, bytes)? {
+        Reading::LeftOut(reason) | Reading::Failed(reason) => Some(reason),
+        Reading::Whole | Reading::TextOnly => None,
+    }
+}
+
+/// The reading of a file that is not read at all; `None` means that it is.
+pub(super) fn skipped(path: &str, bytes: &[u8]) -> Option<Reading> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let served = |folder: &&str| path.starts_with(*folder) || path.contains(&format!("/{folder}"));
     let reason = if path.split('/').rev().skip(1).any(|part| VENDORED.contains(&part))
@@ -78,9 +93,9 @@ pub fn skip_reason(path: &str, bytes: &[u8]) -> Option<String> {
     } else if LOCK_FILES.contains(&name) {
         "lock file"
     } else if bytes.len() > MAX_BYTES {
-        return Some(format!("larger than {}", binary_size(MAX_BYTES as u64)));
+        return Some(unread(path, format!("larger than {}", binary_size(MAX_BYTES as u64))));
     } else if bytes.iter().take(BINARY_PROBE).any(|b| *b == 0) || std::str::from_utf8(bytes).is_err() {
-        "binary"
+        return Some(unread(path, "binary".to_owned()));
     } else if is_minified(name, bytes) {
         "minified"
     } else if is_generated(path, name, bytes) {
@@ -88,7 +103,7 @@ pub fn skip_reason(path: &str, bytes: &[u8]) -> Option<String> {
     } else {
         return None;
     };
-    Some(reason.to_owned())
+    Some(Reading::LeftOut(reason.to_owned()))
 }
 
 /// Whether brackets are nested deeper than any hand-written code. Strings are not told apart: a false alarm would need

@@ -1,5 +1,6 @@
 //! `Job::Contribute`: from an issue to a pull request, or to one helpful comment.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -304,7 +305,7 @@ fn declined(linked: &[crate::artifact::facts::LinkedPull], stopped: &pipeline::S
 
 /// The one helpful comment.
 fn cannot_solve(outputs: &Outputs, why: Vec<String>) -> Result<Reply, Error> {
-    let Nothing { understood, plan, files, why } = nothing(outputs, why)?;
+    let Nothing { understood, plan, files, why, .. } = nothing(outputs, why)?;
     Ok(Reply::CannotSolve { understood, plan, files, why })
 }
 
@@ -317,14 +318,28 @@ pub(super) fn nothing(outputs: &Outputs, why: Vec<String>) -> Result<Nothing, Er
         |it| {
             let mut understood = vec![it.analysis.summary];
             understood.extend(it.analysis.requirements);
-            (understood, it.implementation_plan.steps)
+            let said = |step: &String| understood.iter().any(|line| gist(line) == gist(step));
+            let plan = it.implementation_plan.steps.into_iter().filter(|step| !said(step)).collect();
+            understood = once(understood);
+            (understood, plan)
         },
     );
     let files = map.outcome.map_or_else(
         |_| Vec::new(),
         |map| map.relevant_files.to_modify.into_iter().take(5).map(|file| file.path).collect(),
     );
-    Ok(Nothing { understood, plan, files, why })
+    Ok(Nothing { understood, plan, files, why, given: Vec::new() })
+}
+
+/// Each sentence once, where it came first.
+fn once(lines: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    lines.into_iter().filter(|line| seen.insert(gist(line))).collect()
+}
+
+/// A sentence without what its place in a list changes: capitals and the full stop.
+fn gist(line: &str) -> String {
+    line.trim().trim_end_matches('.').to_lowercase()
 }
 
 fn pr_created(intent: &PullIntent, opened: &Opened, changes: &CodeChanges) -> PrCreated {

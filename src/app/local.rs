@@ -1,53 +1,103 @@
-//! Work without GitHub: the same flow over any local repository, and a scan of whole trees.
+//! Work without GitHub: the same flow over any local repository, and a scan of whole trees. Both obey the repository's own
+//! `.github/octoswarm.yml`, as the server does.
+
+mod obeyed;
+mod scan;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Error, review};
+use super::{Error, contribute, review};
+use crate::agent::mechanic::{self, Ask};
 use crate::agent::{Context, Contributing, Role, Scene, gate};
 use crate::analysis::{self, Engine};
-use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts, ReviewSettings};
+use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
 use crate::artifact::swarm::CodeChanges;
 use crate::artifact::{ContributeFacts, Document, PullDraft, ReviewReport};
-use crate::domain::{Clock, Coverage, Finding, NotRead, Outcome, Untrusted};
+use crate::config::CONFIG_PATH;
+use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
 use crate::pipeline::{self, Journal};
 use crate::stdx::text::iso8601;
-use crate::workspace::{Found, Limits, Side, Tree};
+use crate::workspace::Tree;
 use crate::{publish, workspace};
 
+use obeyed::Obeyed;
+
 pub use crate::analysis::RuleInfo;
+pub use scan::scan;
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
 pub struct Checked {
-    /// Old and new side of a review; a scan has none.
-    pub base: Option<String>,
-    pub head: Option<String>,
+    /// A scan has none.
+    pub compared: Option<Compared>,
     pub findings: Vec<Finding>,
     pub coverage: Coverage,
     pub outcome: Outcome,
     /// Text of each file that has findings.
     pub sources: BTreeMap<String, Arc<str>>,
+    /// The repository's own bar (`fail_on`); `None` is never.
+    pub fail_on: Option<Severity>,
+    /// What is wrong with the repository's configuration.
+    pub warnings: Vec<String>,
 }
 
-/// Reviews the change between two revisions of the repository around `path`.
+/// The two sides of a review.
+pub struct Compared {
+    /// Full ids of the merge base and of the head commit.
+    pub base: String,
+    pub head: String,
+    /// The new side is the work tree above the head commit.
+    pub work_tree: bool,
+    /// What the base was called: a branch, a tag, an id.
+    pub since: String,
+    /// There is no difference at all.
+    pub nothing: bool,
+}
+
+impl Checked {
+    pub fn subject(&self) -> Subject {
+        if self.compared.is_some() { Subject::Change } else { Subject::Files }
+    }
+}
+
+/// Reviews the change between two revisions of the repository around `path`. With `obey`, as the configuration on the base
+/// side says: a change cannot switch off its own review.
 ///
 /// # Errors
 /// When there is no repository, a revision is unknown, or git cannot be read.
-pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>) -> Result<Checked, Error> {
+pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: bool) -> Result<Checked, Error> {
     let engine = Engine::embedded()?;
     let change = workspace::local::change(path, base, head).await?;
-    let (base, head) = (change.base.to_string(), change.head.to_string());
+    let since = match base {
+        Some(named) => named.to_owned(),
+        None => workspace::local::default_base(path).await?,
+    };
+    let Obeyed { config, warnings } = if obey {
+        let place = format!("{CONFIG_PATH} at {}", change.base.short());
+        Obeyed::read(change.old_side(CONFIG_PATH).await?, &place)?
+    } else {
+        Obeyed::default()
+    };
+    let mut compared = Compared {
+        base: change.base.to_string(),
+        head: change.head.to_string(),
+        work_tree: change.work_tree,
+        since,
+        nothing: false,
+    };
     let name = path.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy().into_owned());
-    let scene = review::scene(change, format!("local/{name}"), Vec::new(), ReviewSettings::default()).await?;
+    let scene = review::scene(change, format!("local/{name}"), Vec::new(), review::settings(&config)).await?;
+    compared.nothing = scene.facts.files.is_empty() && scene.facts.not_read.is_empty();
     let pack = Arc::clone(&scene.pack);
     let cx = Context { engine, cancel: CancellationToken::new(), clock: Clock::system(), scene: Scene::Review(scene) };
     let report = pipeline::review::run(&cx, &Journal::Unkept).await?;
     let ReviewReport { findings, coverage, outcome, .. } = report;
     let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
-    Ok(Checked { base: Some(base), head: Some(head), findings, coverage, outcome, sources })
+    let fail_on = config.fail_on.severity();
+    Ok(Checked { compared: Some(compared), findings, coverage, outcome, sources, fail_on, warnings })
 }
 
 /// Where a change goes.
@@ -61,6 +111,12 @@ pub enum Where {
 }
 
 /// What came of an issue.
+pub struct Fixed {
+    pub fixing: Fixing,
+    /// What is wrong with the repository's configuration.
+    pub warnings: Vec<String>,
+}
+
 pub enum Fixing {
     Done(Done),
     /// No mechanic solves it.
@@ -85,44 +141,84 @@ pub struct FileNote {
 }
 
 /// Why there is no change, and what was understood.
+#[derive(Default)]
 pub struct Nothing {
     pub understood: Vec<String>,
     pub plan: Vec<String>,
     pub files: Vec<String>,
     pub why: Vec<String>,
+    /// The forms that the issue has already: they need no advice.
+    pub given: Vec<Form>,
 }
 
-/// Makes the change that an issue asks for. `issue` has its title on the first line.
+/// What a mechanic can carry out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Patch,
+    Replacement,
+    Rule,
+    StandardFile,
+}
+
+impl Form {
+    /// Of what an issue asks for. A defect that is described may still lack the name of its rule.
+    fn of(ask: &Ask) -> Option<Self> {
+        match ask {
+            Ask::Patch(_) => Some(Self::Patch),
+            Ask::Replace(_) => Some(Self::Replacement),
+            Ask::Add(_) => Some(Self::StandardFile),
+            Ask::Repair(_) => None,
+        }
+    }
+}
+
+/// Makes the change that an issue asks for. `issue` has its title on the first line. With `obey`, within what the
+/// configuration allows that lies in the tree which the change is made on.
 ///
 /// # Errors
 /// When there is no repository, the branch exists, the work tree changed meanwhile, or git cannot be read.
-pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
-    let (engine, clock) = (Engine::embedded()?, Clock::system());
+pub async fn fix(path: &Path, issue: &str, to: Where, obey: bool) -> Result<Fixed, Error> {
     let tree = match to {
         Where::Branch(_) => workspace::local::head_tree(path).await?,
         Where::Diff | Where::WorkTree => workspace::local::tree(path).await?,
     };
-    let settings = ContributeSettings::default();
+    let obeyed = if obey { Obeyed::read(tree.read(CONFIG_PATH).await?, CONFIG_PATH)? } else { Obeyed::default() };
+    let mut fixing = fix_in(path, issue, to, tree, contribute::settings(&obeyed.config)).await?;
+    if let Fixing::Nothing(nothing) = &mut fixing {
+        let (title, body) = parts(issue);
+        nothing.given = mechanic::understand(title, body).asks.iter().filter_map(Form::of).collect();
+    }
+    Ok(Fixed { fixing, warnings: obeyed.warnings })
+}
+
+async fn fix_in(
+    path: &Path,
+    issue: &str,
+    to: Where,
+    tree: Tree,
+    settings: ContributeSettings,
+) -> Result<Fixing, Error> {
+    let (engine, clock) = (Engine::embedded()?, Clock::system());
     let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
     let scene = Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts) });
     let cx = Context { engine: Arc::clone(&engine), cancel: CancellationToken::new(), clock: clock.clone(), scene };
     let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await?;
     if let Some(stopped) = outputs.stopped {
         let why = stopped.faults.into_iter().map(|fault| fault.message).collect();
-        return Ok(Fixing::Nothing(Nothing { understood: Vec::new(), plan: Vec::new(), files: Vec::new(), why }));
+        return Ok(Fixing::Nothing(Nothing { why, ..Nothing::default() }));
     }
     let changes: Document<CodeChanges> = outputs.get(Role::Coder)?;
     let changes = match changes.outcome {
         Ok(changes) if changes.commit_ready => changes,
-        Ok(changes) => return super::contribute::nothing(&outputs, changes.validation.errors).map(Fixing::Nothing),
+        Ok(changes) => return contribute::nothing(&outputs, changes.validation.errors).map(Fixing::Nothing),
         Err(faults) => {
             let why = faults.into_iter().map(|fault| fault.message).collect();
-            return super::contribute::nothing(&outputs, why).map(Fixing::Nothing);
+            return contribute::nothing(&outputs, why).map(Fixing::Nothing);
         }
     };
-    let gated = match gate::check(&engine, &tree, &changes, &settings).await.map_err(super::contribute::of_agent)? {
+    let gated = match gate::check(&engine, &tree, &changes, &settings).await.map_err(contribute::of_agent)? {
         Ok(gated) => gated,
-        Err(reasons) => return super::contribute::nothing(&outputs, reasons).map(Fixing::Nothing),
+        Err(reasons) => return contribute::nothing(&outputs, reasons).map(Fixing::Nothing),
     };
     let draft: PullDraft = outputs.get(Role::Pr)?;
     let commit = match to {
@@ -156,8 +252,14 @@ pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
     }))
 }
 
-fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettings, clock: &Clock) -> ContributeFacts {
+/// Title and text.
+fn parts(issue: &str) -> (&str, &str) {
     let (title, body) = issue.trim_start().split_once('\n').unwrap_or((issue.trim(), ""));
+    (title.trim().trim_start_matches('#').trim(), body)
+}
+
+fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettings, clock: &Clock) -> ContributeFacts {
+    let (title, body) = parts(issue);
     let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     ContributeFacts {
         repository: RepositoryFacts {
@@ -173,7 +275,7 @@ fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettin
         issue: IssueFacts {
             number: 0,
             url: String::new(),
-            title: Untrusted::new(title.trim().trim_start_matches('#').trim()),
+            title: Untrusted::new(title),
             body: Untrusted::new(body),
             labels: Vec::new(),
             author: "local".into(),
@@ -190,101 +292,19 @@ fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettin
     }
 }
 
-/// Scans files and folders whole, changed or not.
-///
-/// # Errors
-/// When a path does not exist or cannot be read at all.
-pub async fn scan(paths: Vec<PathBuf>) -> Result<Checked, Error> {
-    let engine = Engine::embedded()?;
-    tokio::task::spawn_blocking(move || scan_blocking(&engine, &paths))
-        .await
-        .map_err(|_| Error::Path("the scanner stopped unexpectedly".into()))?
-}
-
-fn scan_blocking(engine: &Engine, paths: &[PathBuf]) -> Result<Checked, Error> {
-    let files = Mutex::new(workspace::walk(paths, &Limits::default())?);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    // No more texts are held than there are threads: a tree may be larger than the memory.
-    let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let parts: Vec<Part> = std::thread::scope(|scope| {
-        let work = || {
-            let mut part = Part::default();
-            while let Some(listed) = next() {
-                if let Some(file) = listed.read() {
-                    part.scan(engine, &file);
-                }
-            }
-            part
-        };
-        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-    });
-    let Part { mut findings, mut coverage, sources } = parts.into_iter().fold(Part::default(), Part::join);
-    findings.sort_by(|a, b| (&a.path, a.span, &a.rule).cmp(&(&b.path, b.span, &b.rule)));
-    coverage.not_read.sort_by(|a, b| a.path.cmp(&b.path));
-    let outcome = match (findings.len(), coverage.read) {
-        (0, 0) if coverage.total > 0 => {
-            Outcome::CouldNotReview { reason: "no file of a language that octoswarm knows was found".into() }
-        }
-        (0, _) => Outcome::Clean,
-        (count, _) => Outcome::Findings { count },
-    };
-    Ok(Checked { base: None, head: None, findings, coverage, outcome, sources })
-}
-
-/// What one thread found.
-#[derive(Default)]
-struct Part {
-    findings: Vec<Finding>,
-    coverage: Coverage,
-    sources: BTreeMap<String, Arc<str>>,
-}
-
-impl Part {
-    fn scan(&mut self, engine: &Engine, file: &Found) {
-        self.coverage.total += 1;
-        match self.findings_of(engine, file) {
-            None => self.coverage.read += 1,
-            Some(reason) => self.coverage.not_read.push(NotRead { path: file.path.clone(), reason }),
-        }
-    }
-
-    /// Adds the file's findings; tells why it was not read, if it was not.
-    fn findings_of(&mut self, engine: &Engine, file: &Found) -> Option<String> {
-        let text = match &file.content {
-            Side::Text(text) => text,
-            Side::NotRead(reason) => return Some(reason.clone()),
-            Side::Absent => return Some("gone while it was being read".into()),
-        };
-        let scan = engine.scan(&file.path, text);
-        if !scan.findings.is_empty() {
-            self.sources.insert(file.path.clone(), text.as_str().into());
-            self.findings.extend(scan.findings);
-        }
-        scan.not_read
-    }
-
-    fn join(mut self, other: Self) -> Self {
-        self.findings.extend(other.findings);
-        self.coverage.read += other.coverage.read;
-        self.coverage.total += other.coverage.total;
-        self.coverage.not_read.extend(other.coverage.not_read);
-        self.sources.extend(other.sources);
-        self
-    }
-}
-
 /// The report as a SARIF 2.1.0 log.
 ///
 /// # Errors
 /// When the embedded rules do not load, which a test rules out.
-pub fn sarif(findings: &[Finding]) -> Result<serde_json::Value, Error> {
-    Ok(analysis::sarif::log(findings, &rules()?, env!("CARGO_PKG_VERSION")))
+pub fn sarif(checked: &Checked) -> Result<serde_json::Value, Error> {
+    let Checked { findings, coverage, outcome, .. } = checked;
+    Ok(analysis::sarif::log(findings, coverage, outcome, &rules()?, env!("CARGO_PKG_VERSION")))
 }
 
 /// The report as Markdown, by the same renderer that writes pull request comments.
-pub fn markdown(findings: &[Finding], coverage: &Coverage, outcome: &Outcome) -> String {
-    publish::render::report(findings, coverage, outcome)
+pub fn markdown(checked: &Checked) -> String {
+    let Checked { findings, coverage, outcome, .. } = checked;
+    publish::render::report(findings, coverage, outcome, checked.subject())
 }
 
 /// All static rules.

@@ -206,6 +206,7 @@ fn counted(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Clean => "clean",
         Outcome::Findings { .. } => "findings",
+        Outcome::NothingToReview { .. } => "nothing-to-review",
         Outcome::CouldNotReview { .. } => "could-not-review",
     }
 }

@@ -49,6 +49,9 @@ pub enum Verb {
 pub struct Serve {
     #[command(flatten)]
     pub server: Server,
+    /// End at once when standard input does: whoever started this server and held its other end is gone
+    #[arg(long, hide = true)]
+    pub until_input_ends: bool,
 }
 
 // What several verbs take; a documentation comment here would replace the verb's own.
@@ -64,13 +67,21 @@ pub struct Server {
     pub poll: bool,
 }
 
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "it is not an address and a port, like 127.0.0.1:3000")
+}
+
+fn number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "it is not a whole number")
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct Address {
     /// Configuration file [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address that the server listens on [default: 127.0.0.1:3000; env: OCTOSWARM_LISTEN]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     pub listen: Option<SocketAddr>,
 }
 
@@ -135,7 +146,11 @@ pub enum PlainFormat {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Exit code: 0 every step came out right, 1 one did not, 2 wrong usage, 3 could not be done. Ended before that: \
+                  130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP; keys, folders and server are gone then, too."
+)]
 pub struct Demo {
     /// End when the story is over; exit 0 only if every step came out right [implied without a terminal]
     #[arg(long)]
@@ -144,7 +159,7 @@ pub struct Demo {
     #[arg(long)]
     pub json: bool,
     /// Only a GitHub in a box that has no App yet, to try the set-up pages of `octoswarm serve`; until Ctrl-C
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["once", "json", "record", "api_url"])]
     pub set_up: bool,
     /// Append every call that reaches the box, and every delivery it sends, to this file as JSON lines
     #[arg(long, value_name = "FILE", hide = true)]
@@ -165,6 +180,7 @@ pub enum Play {
     /// Comment on an issue or pull request as a person
     Comment {
         /// Number of the issue or pull request
+        #[arg(value_parser = number)]
         number: u64,
         body: String,
         /// Who comments
@@ -203,6 +219,7 @@ pub enum Play {
     /// Label an issue or pull request; `swarm` on an issue asks for a pull request
     Label {
         /// Number of the issue or pull request
+        #[arg(value_parser = number)]
         number: u64,
         #[arg(default_value = "swarm")]
         label: String,
@@ -214,13 +231,14 @@ pub enum Play {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not review."
+    after_help = "Exit code: 0 clean, below the bar or nothing to review, 1 findings at or above the bar, 2 wrong usage, \
+                  3 could not review, or could not write."
 )]
 pub struct Review {
     /// Repository, or a folder in it that the review is limited to
     #[arg(default_value = ".")]
     pub path: PathBuf,
-    /// Old side [default: merge base with the default branch]
+    /// Revision that the change is against; the old side is its merge base with the new one [default: the default branch]
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
     /// New side [default: the work tree as it is]
@@ -232,10 +250,11 @@ pub struct Review {
 
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 clean or below the bar, 1 findings at or above it, 2 wrong usage, 3 could not scan."
+    after_help = "Exit code: 0 clean, below the bar or nothing to scan, 1 findings at or above the bar, 2 wrong usage, \
+                  3 could not scan, or could not write."
 )]
 pub struct Scan {
-    /// Files and folders
+    /// Files and folders; a file larger than 1 MiB is not read
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -256,15 +275,18 @@ pub struct Fix {
     pub issue: PathBuf,
     #[command(flatten)]
     pub target: FixTarget,
+    /// Leave the repository's `.github/octoswarm.yml` out; by default its limits and paths hold
+    #[arg(long)]
+    pub no_config: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 #[group(multiple = false)]
 pub struct FixTarget {
-    /// Print the change as a diff and touch nothing (the default)
+    /// Print the change to the work tree as a diff and touch nothing (the default)
     #[arg(long)]
     pub diff: bool,
-    /// Commit the change onto HEAD as a new branch; the work tree stays as it is
+    /// Make the change on HEAD, without what is not committed, as a new branch; the work tree stays as it is
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
     /// Write the change into the work tree
@@ -306,9 +328,12 @@ pub struct SchemaCheck {
 pub struct Output {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// Lowest severity that makes the exit code 1
-    #[arg(long, value_enum, default_value_t = FailOn::High)]
-    pub fail_on: FailOn,
+    /// Lowest severity that makes the exit code 1 [default: `fail_on` in the repository's file, else high]
+    #[arg(long, value_enum)]
+    pub fail_on: Option<FailOn>,
+    /// Leave the repository's `.github/octoswarm.yml` out; by default its `ignore`, `disable`, `min_severity` and `fail_on` hold
+    #[arg(long)]
+    pub no_config: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,7 @@ use owo_colors::OwoColorize;
 
 use super::{EXIT_USAGE, Exit, Failure, args, report};
 use crate::app::local;
-use crate::config::{Remark, RepoConfig, Resolution, Source, Start};
+use crate::config::{Error, Remark, RepoConfig, Resolution, Source, Start};
 use crate::stdx::text::{count, visible_line};
 
 pub fn cmd_config(args: args::Config) -> Exit {
@@ -31,19 +31,17 @@ fn server(resolution: &Resolution) -> ExitCode {
             Source::File => file.clone().unwrap_or_default(),
             Source::Registered => "registered by set-up".to_owned(),
             Source::Default => "default".to_owned(),
+            // The value says it.
+            Source::Unset => String::new(),
         };
         let (value, source) = (visible_line(&setting.value), visible_line(&source));
-        report::line(&format!("{:names$}  {value:values$}  {}", setting.name, source.dimmed()));
+        let row = format!("{:names$}  {value:values$}  {}", setting.name, source.dimmed());
+        report::line(row.trim_end());
     }
     for warning in &resolution.warnings {
-        report::warning(warning);
+        report::warning(&warning.text);
     }
-    for fault in &resolution.faults {
-        report::error(&fault.to_string());
-        if let Some(hint) = fault.hint() {
-            report::hint(hint);
-        }
-    }
+    tell(&resolution.faults);
     match (&resolution.start, resolution.faults.len()) {
         (Some(Start::Configured(_)), _) => report::note("valid"),
         (Some(Start::SetUp(_)), _) => {
@@ -55,6 +53,16 @@ fn server(resolution: &Resolution) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Every fault with its way out.
+pub fn tell(faults: &[Error]) {
+    for fault in faults {
+        report::error(&fault.to_string());
+        if let Some(hint) = fault.hint() {
+            report::hint(hint);
+        }
+    }
 }
 
 fn repository(path: &Path) -> Exit {

@@ -4,16 +4,14 @@ use std::process::ExitCode;
 
 use owo_colors::OwoColorize;
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::{self, PlainFormat};
+use super::interrupt::Interrupts;
 use super::{EXIT_FINDINGS, Exit, report};
 use crate::app::doctor::{self, Check, Door, Outcome};
 use crate::stdx::text::visible_line;
 use crate::webhook::{self, Neighbour};
 
-/// As a shell says of a program that was interrupted.
-const EXIT_INTERRUPTED: u8 = 130;
 /// Names are padded to this width; longer ones push what follows.
 const NAMES: usize = 16;
 /// Where what was seen begins.
@@ -32,17 +30,17 @@ pub async fn cmd_doctor(args: args::Doctor) -> Exit {
     let examined = doctor::examine(options, &mut tell, async |address| {
         match webhook::who_listens(address, doctor::PATIENCE).await {
             Neighbour::Nobody => Door::Free,
-            Neighbour::Ourselves { ready, reason } => Door::Ours { ready, reason },
+            Neighbour::Ourselves { waits_for_set_up: true, .. } => Door::WaitsForSetUp,
+            Neighbour::Ourselves { ready, waits_for_set_up: false, reason } => Door::Ours { ready, reason },
             Neighbour::Stranger => Door::Taken,
             Neighbour::Unusable(error) => Door::Unusable(error),
         }
     });
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupts = Interrupts::catch()?;
     // Whoever is impatient leaves no copy of the database behind: what is open is dropped, not cut off.
     let report = tokio::select! {
         report = examined => report,
-        _ = tokio::signal::ctrl_c() => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
-        _ = terminate.recv() => return Ok(ExitCode::from(EXIT_INTERRUPTED)),
+        told = interrupts.next() => return Ok(told.exit()),
     };
     let count = |outcome| report.count(outcome);
     let (passed, warned) = (count(Outcome::Pass), count(Outcome::Warn));

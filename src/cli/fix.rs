@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 
 use super::{EXIT_NOTHING, Exit, Failure, args, report};
-use crate::app::local::{self, Fixing, Where};
+use crate::app::local::{self, Fixed, Fixing, Where};
 
 /// Longer texts are no issues; GitHub allows 65,536 characters.
 const MAX_ISSUE: u64 = 1 << 20;
@@ -22,9 +22,10 @@ pub async fn cmd_fix(args: args::Fix) -> Exit {
     if !args.path.exists() {
         return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", args.path.display())));
     }
-    let fixing = local::fix(&args.path, &text, to.clone())
+    let Fixed { fixing, warnings } = local::fix(&args.path, &text, to.clone(), !args.no_config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
+    warnings.iter().for_each(|text| report::warning(text));
     match fixing {
         Fixing::Done(done) => {
             match &to {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Exit, Failure, args, report};
 use crate::config;
-use crate::stdx::{error::chain, net, text::visible_line};
+use crate::stdx::{net, text::visible_line};
 use crate::webhook;
 
 /// It does not answer, or says that no delivery can be stored.
@@ -22,9 +22,21 @@ struct ReadyWire {
 
 pub async fn cmd_health(args: args::Health) -> Exit {
     let listen = config::listen_address(&args.address.into()).map_err(|e| Failure::Usage(e.into()))?;
+    let here = net::reachable(listen);
     let (ready, text) = match webhook::ask(listen, "/readyz", PATIENCE).await {
         Ok((status, text)) => (status.is_success(), text),
-        Err(error) => (false, chain(&error)),
+        Err(error) => {
+            report::error(&match () {
+                () if error.is_connect() => {
+                    format!("nothing answers on {here}: is the server running, and is that its address? (`--listen`)")
+                }
+                () if error.is_timeout() => {
+                    format!("{here} takes connections and gives no answer within {} s", PATIENCE.as_secs())
+                }
+                () => format!("what answers on {here} is no octoswarm: another program listens there (`--listen`)"),
+            });
+            return Ok(ExitCode::from(EXIT_NOT_READY));
+        }
     };
     if ready {
         report::line("ready");
@@ -35,6 +47,6 @@ pub async fn cmd_health(args: args::Health) -> Exit {
         report::line("waits to be set up");
         return Ok(ExitCode::SUCCESS);
     }
-    report::error(&format!("http://{}/readyz is not ready: {}", net::reachable(listen), visible_line(text.trim())));
+    report::error(&format!("http://{here}/readyz is not ready: {}", visible_line(text.trim())));
     Ok(ExitCode::from(EXIT_NOT_READY))
 }

@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod fix;
 mod health;
+mod interrupt;
 mod metrics;
 mod report;
 mod review;
@@ -57,7 +58,10 @@ type Exit = Result<ExitCode, Failure>;
 pub fn main() -> ExitCode {
     // One crypto provider in the whole program, chosen before anyone asks for the default.
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(answer) => return answered(&answer),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return tell(&Failure::Failed(error.into())),
@@ -77,7 +81,18 @@ pub fn main() -> ExitCode {
             Verb::Calls => calls::cmd_calls(),
         }
     });
-    exit.unwrap_or_else(|failure| tell(&failure))
+    let exit = exit.unwrap_or_else(|failure| tell(&failure));
+    match report::written() {
+        Ok(()) => exit,
+        Err(error) => tell(&Failure::Failed(unwritten(error))),
+    }
+}
+
+fn unwritten(error: &std::io::Error) -> anyhow::Error {
+    let text = error.to_string();
+    // The system's word for it, without its number.
+    let why = text.split(" (os error").next().unwrap_or(&text);
+    anyhow::anyhow!("cannot write to standard output: {why}")
 }
 
 /// Whether the program takes these arguments, for those who check what documents tell people to type.
@@ -90,6 +105,16 @@ pub fn parses<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Result<(), String> 
         // `--help` and `--version` are answers, not mistakes.
         Err(error) if error.use_stderr() => Err(error.to_string()),
         Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Prints help, version or what is wrong with the arguments.
+fn answered(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        Err(error) if !answer.use_stderr() && error.kind() != std::io::ErrorKind::BrokenPipe => {
+            tell(&Failure::Failed(unwritten(&error)))
+        }
+        Ok(()) | Err(_) => ExitCode::from(if answer.use_stderr() { EXIT_USAGE } else { 0 }),
     }
 }
 

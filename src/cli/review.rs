@@ -7,7 +7,7 @@ pub async fn cmd_review(args: args::Review) -> Exit {
     if !args.path.exists() {
         return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", args.path.display())));
     }
-    let reviewed = local::review(&args.path, args.base.as_deref(), args.head.as_deref())
+    let reviewed = local::review(&args.path, args.base.as_deref(), args.head.as_deref(), !args.output.no_config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
     report::print(&reviewed, &args.output)

@@ -29,7 +29,13 @@ fn explain(rule: &RuleInfo) {
     if let Some(reference) = &rule.reference {
         report::line(&format!("\nReference: {reference}"));
     }
-    let languages: Vec<&str> = rule.languages.iter().map(|language| language.name()).collect();
+    // A rule may have several bodies for one language.
+    let mut languages: Vec<&str> = Vec::new();
+    for language in rule.languages.iter().map(|language| language.name()) {
+        if !languages.contains(&language) {
+            languages.push(language);
+        }
+    }
     let languages = if languages.is_empty() { "any text".to_owned() } else { languages.join(", ") };
     report::line(&format!("Languages: {languages}"));
 }

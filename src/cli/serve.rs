@@ -14,10 +14,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::{Exit, Failure, args, metrics, report, start_logging};
+use super::{EXIT_USAGE, Exit, Failure, args, config, metrics, report, start_logging};
 use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
-use crate::config::{ServerConfig, SetUpConfig, Start};
+use crate::config::{Resolution, ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
 use crate::domain::Clock;
 use crate::stdx::net;
@@ -26,11 +26,26 @@ use crate::webhook;
 const LOG_FILTER: &str = "info,sqlx=warn,hyper=warn,octocrab=warn,reqwest=warn";
 
 pub async fn cmd_serve(args: args::Serve) -> Exit {
-    let overrides = args.server.into();
-    match Start::load(&overrides).map_err(|e| Failure::Usage(e.into()))? {
-        Start::Configured(config) => serve(*config).await,
-        Start::SetUp(config) => set_up(*config).await,
+    if args.until_input_ends {
+        std::thread::spawn(end_with_input);
     }
+    let overrides = args.server.into();
+    let resolution = Resolution::load(&overrides);
+    match resolution.start {
+        Some(Start::Configured(config)) => serve(*config).await,
+        Some(Start::SetUp(config)) => set_up(*config).await,
+        None => {
+            config::tell(&resolution.faults);
+            Ok(ExitCode::from(EXIT_USAGE))
+        }
+    }
+}
+
+/// Whoever holds the other end and dies, of whatever, closes it. What was acknowledged is on the disk.
+fn end_with_input() {
+    // Nobody writes anything; an input that cannot be read has no other end.
+    let _ended = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    std::process::exit(0);
 }
 
 /// The usual case: there is an App.
@@ -63,10 +78,13 @@ async fn set_up(config: SetUpConfig) -> Exit {
     door.announce();
     if !config.listen.ip().is_loopback() && config.public_url.is_none() {
         let here = net::reachable(listener.local_addr()?);
+        report::note(
+            "Opened from another machine, the link would go over the network in clear text, and whoever reads it there can take \
+             the App.",
+        );
         report::note(&format!(
-            "the link travels readable from another machine: open it there through `ssh -L {}:{here}`, as \
-             http://localhost:{0}/setup?token=…, or set OCTOSWARM_PUBLIC_URL to the https address of the proxy in front of this \
-             server",
+            "Run there `ssh -L {}:{here} THIS-SERVER` instead, and open the link there with localhost as its host; or set \
+             OCTOSWARM_PUBLIC_URL to the https address of a proxy in front of this server.",
             here.port()
         ));
     }

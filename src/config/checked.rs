@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-use super::reader::known_keys;
-use super::repository::{Bar, RepoConfig, first_line};
+use super::names::known_keys;
+use super::repository::{Bar, RepoConfig};
+use super::words;
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// A sentence about one place of the file; both count from 1.
@@ -71,9 +72,7 @@ impl RepoConfig {
                 }
                 _ => {
                     let named = key.map_or_else(String::new, |key| format!("`{key}`: "));
-                    let what = error.what();
-                    let placed = format!("error: line {line} column {column}: ");
-                    Remark { line, column, text: format!("{named}{}", what.strip_prefix(&placed).unwrap_or(&what)) }
+                    Remark { line, column, text: format!("{named}{}", error.what()) }
                 }
             });
             match entry {
@@ -192,7 +191,15 @@ impl ReadError {
     pub(super) fn what(&self) -> String {
         match self {
             Self::Size(text) => text.clone(),
-            Self::Yaml(error) => first_line(&error.to_string()),
+            Self::Yaml(error) => words::of_yaml(error),
+        }
+    }
+
+    /// What is wrong and where, in one sentence.
+    pub(super) fn sentence(&self) -> String {
+        match self.location() {
+            Some(at) => format!("line {}, column {}: {}", at.line(), at.column(), self.what()),
+            None => self.what(),
         }
     }
 }
@@ -227,7 +234,7 @@ mod tests {
             "reviw: true\nfail_on: sometimes\nreview: true\nignore: ['a[']\n",
             &[
                 "1:1 there is no key `reviw`; did you mean `review`?",
-                "2:10 `fail_on`: unknown variant `sometimes`, expected one of low, medium, high, never",
+                "2:10 `fail_on`: `sometimes` is not one of low, medium, high, never",
                 "4:10 `ignore`: `a[` is not a glob: unclosed character class; missing ']'",
             ],
             &[],

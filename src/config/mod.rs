@@ -4,21 +4,33 @@
 //! Never: no secret is taken from a command line, and nobody else reads the environment.
 
 mod checked;
+mod log;
 mod metrics;
+mod names;
 mod reader;
 mod registration;
 mod repository;
+mod secrets;
 mod server;
+mod words;
 
 pub use checked::{Remark, Remarks};
+pub use log::{LogFormat, log_filter};
 pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
 pub use server::{
-    LogFormat, Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, log_filter,
-    serves, state_dir,
+    Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,
 };
+
+/// What is set and not as it should be; the server starts all the same.
+#[derive(Debug, Clone)]
+pub struct Warning {
+    /// The setting that it is about, if it is about one.
+    pub setting: Option<&'static str>,
+    pub text: String,
+}
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +41,8 @@ pub enum Error {
     Invalid { path: String, detail: String },
     #[error("{what} is missing")]
     Missing { what: &'static str, hint: &'static str },
+    #[error("the private key is of no use: from {from}: {why}")]
+    PrivateKey { from: String, why: String },
     #[error("{what} is empty")]
     Empty { what: String },
 }
@@ -41,6 +55,9 @@ impl Error {
             Self::Empty { .. } => {
                 Some("an empty secret would let anyone in; generate one, for instance with `openssl rand -hex 32`")
             }
+            Self::PrivateKey { .. } => Some(
+                "give the .pem file that GitHub made: the App's settings page > Private keys > Generate a private key",
+            ),
             Self::Read { .. } | Self::Invalid { .. } => None,
         }
     }

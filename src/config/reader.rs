@@ -1,16 +1,17 @@
 //! Reads settings one by one, notes where each came from, and goes on after a fault.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::ops::Range;
+use std::net::SocketAddr;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-use super::{Error, Overrides, Registration};
-use crate::domain::Secret;
+use super::names::known_keys;
+use super::{Error, Overrides, Registration, Warning, words};
 use crate::stdx::net;
 use crate::stdx::text::{did_you_mean, nearest};
 
@@ -24,6 +25,8 @@ pub enum Source {
     /// What the registration from the browser left in the state folder.
     Registered,
     Default,
+    /// It has no value, and needs none or is missing.
+    Unset,
 }
 
 impl std::fmt::Display for Source {
@@ -33,6 +36,7 @@ impl std::fmt::Display for Source {
             Self::File => f.write_str("file"),
             Self::Registered => f.write_str("registered"),
             Self::Default => f.write_str("default"),
+            Self::Unset => f.write_str("not set"),
         }
     }
 }
@@ -54,6 +58,32 @@ pub struct SecretFile {
     pub path: PathBuf,
 }
 
+/// A value that a variable can hold.
+pub(super) trait Plain: FromStr {
+    /// As [`words::form`] knows it.
+    const FORM: &'static str;
+}
+
+impl Plain for u64 {
+    const FORM: &'static str = "u64";
+}
+
+impl Plain for usize {
+    const FORM: &'static str = "usize";
+}
+
+impl Plain for bool {
+    const FORM: &'static str = "bool";
+}
+
+impl Plain for SocketAddr {
+    const FORM: &'static str = "socket address";
+}
+
+impl Plain for PathBuf {
+    const FORM: &'static str = "path string";
+}
+
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 type Picked<T> = Option<(T, Source)>;
 
@@ -63,49 +93,13 @@ pub(super) struct Reader<'a> {
     pub(super) settings: Vec<Setting>,
     pub(super) secret_files: Vec<SecretFile>,
     pub(super) faults: Vec<Error>,
+    pub(super) warnings: Vec<Warning>,
+    /// Where the file's values stand in it, as `octoswarm.toml:3:1`.
+    places: BTreeMap<String, String>,
     /// Settings that are not missing, but wrong.
     spoiled: BTreeSet<String>,
     /// The file or the registration said nothing that we could read: what is missing may well stand there.
     blind: bool,
-}
-
-/// Every variable that means something to us.
-const VARIABLES: [&str; 24] = [
-    "OCTOSWARM_ACCOUNTS",
-    "OCTOSWARM_API_URL",
-    "OCTOSWARM_APP_ID",
-    "OCTOSWARM_CONFIG",
-    "OCTOSWARM_LISTEN",
-    "OCTOSWARM_LOG",
-    "OCTOSWARM_LOG_FORMAT",
-    "OCTOSWARM_METRICS_LISTEN",
-    "OCTOSWARM_METRICS_TOKEN",
-    "OCTOSWARM_METRICS_TOKEN_FILE",
-    "OCTOSWARM_POLL",
-    "OCTOSWARM_PRIVATE_KEY",
-    "OCTOSWARM_PRIVATE_KEY_FILE",
-    "OCTOSWARM_PUBLIC_URL",
-    "OCTOSWARM_RECONCILE_SECONDS",
-    "OCTOSWARM_RETENTION_DAYS",
-    "OCTOSWARM_SETTLE_MS",
-    "OCTOSWARM_STATE",
-    "OCTOSWARM_WEBHOOK_SECRET",
-    "OCTOSWARM_WEBHOOK_SECRET_FILE",
-    "OCTOSWARM_WEBHOOK_SECRET_PREVIOUS",
-    "OCTOSWARM_WEB_URL",
-    "OCTOSWARM_WORKERS",
-    "OCTOSWARM_WRITE_PACE_MS",
-];
-
-/// Sentences about variables that begin as ours do and are not.
-pub(super) fn unknown_variables(names: Vec<String>) -> Vec<String> {
-    let ours = names.into_iter().filter(|name| name.starts_with("OCTOSWARM_"));
-    let unknown = ours.filter(|name| !VARIABLES.contains(&name.as_str()));
-    unknown
-        .map(|name| {
-            format!("the variable {name} has no effect{}", did_you_mean(nearest(&name, VARIABLES.iter().copied())))
-        })
-        .collect()
 }
 
 impl<'a> Reader<'a> {
@@ -116,6 +110,8 @@ impl<'a> Reader<'a> {
             settings: Vec::new(),
             secret_files: Vec::new(),
             faults: Vec::new(),
+            warnings: Vec::new(),
+            places: BTreeMap::new(),
             spoiled: BTreeSet::new(),
             blind: false,
         }
@@ -137,13 +133,13 @@ impl<'a> Reader<'a> {
             }
         };
         self.file = Some(path);
-        let entries: std::collections::BTreeMap<Spanned<String>, Spanned<toml::Value>> = match toml::from_str(&text) {
+        let entries: BTreeMap<Spanned<String>, Spanned<toml::Value>> = match toml::from_str(&text) {
             Ok(entries) => entries,
             Err(error) => {
                 self.blind = true;
                 // Never the error as a whole: it shows the line, and a secret may stand in it.
                 let at = error.span().map_or(shown.clone(), |at| format!("{shown}:{}", place(&text, at)));
-                self.faults.push(invalid(&at, error.message().trim_end().to_owned()));
+                self.faults.push(invalid(&at, words::of_toml(error.message())));
                 return W::default();
             }
         };
@@ -156,6 +152,7 @@ impl<'a> Reader<'a> {
             let alone = toml::Table::from_iter([(key.clone(), value.clone())]);
             match alone.try_into::<W>() {
                 Ok(_) => {
+                    self.places.insert(key.clone(), format!("{shown}:{}", place(&text, value_at)));
                     good.insert(key, value);
                 }
                 Err(error) => {
@@ -198,6 +195,25 @@ impl<'a> Reader<'a> {
         self.settings.push(Setting { name, value, source });
     }
 
+    /// Every setting in its order; those without a value say so.
+    pub(super) fn rows(&mut self, names: &[&'static str]) -> Vec<Setting> {
+        let mut shown = std::mem::take(&mut self.settings);
+        let mut rows = Vec::new();
+        for name in names {
+            let of_that_name: Vec<Setting> = shown.extract_if(.., |setting| setting.name == *name).collect();
+            if of_that_name.is_empty() {
+                let value = match () {
+                    () if self.spoiled.contains(*name) => "at fault",
+                    () if self.blind => "not known",
+                    () => "not set",
+                };
+                rows.push(Setting { name, value: value.to_owned(), source: Source::Unset });
+            }
+            rows.extend(of_that_name);
+        }
+        rows
+    }
+
     pub(super) fn told<T: Display>(&mut self, name: &'static str, (value, source): (T, Source)) -> T {
         self.show(name, value.to_string(), source);
         value
@@ -212,8 +228,7 @@ impl<'a> Reader<'a> {
         file: Option<T>,
     ) -> Picked<T>
     where
-        T: FromStr,
-        T::Err: Display,
+        T: Plain,
     {
         if let Some((value, flag)) = flag {
             return Some((value, Source::Flag(flag)));
@@ -221,20 +236,46 @@ impl<'a> Reader<'a> {
         let Some(text) = (self.env)(variable) else { return file.map(|value| (value, Source::File)) };
         match text.parse() {
             Ok(value) => Some((value, Source::Variable(variable))),
-            Err(error) => {
-                self.fault(name, invalid(variable, format!("`{text}`: {error}")));
+            Err(_) => {
+                self.fault(name, invalid(variable, format!("`{text}` is not {}", words::form(T::FORM))));
                 None
             }
         }
     }
 
-    pub(super) fn number<T>(&mut self, name: &'static str, variable: &'static str, file: Option<T>, usual: T) -> T
+    /// Notes that a value cannot be used, with the place where it stands.
+    pub(super) fn refuse(&mut self, name: &'static str, source: &Source, why: String) {
+        let error = match source {
+            Source::File => {
+                let at = self.places.get(name).map_or(name, String::as_str);
+                invalid(at, format!("`{name}`: {why}"))
+            }
+            source => invalid(&source.to_string(), why),
+        };
+        self.fault(name, error);
+    }
+
+    /// What is out of range is a fault, and never another number in silence.
+    pub(super) fn number<T>(
+        &mut self,
+        name: &'static str,
+        variable: &'static str,
+        file: Option<T>,
+        usual: T,
+        range: RangeInclusive<T>,
+    ) -> T
     where
-        T: FromStr + Display,
-        T::Err: Display,
+        T: Plain + Display + PartialOrd,
     {
-        let picked = self.pick(name, None, variable, file);
-        self.told(name, picked.unwrap_or((usual, Source::Default)))
+        let (value, source) = self.pick(name, None, variable, file).unwrap_or((usual, Source::Default));
+        if self.spoiled.contains(name) {
+            return value;
+        }
+        if !range.contains(&value) {
+            self.refuse(name, &source, format!("{value} is not between {} and {}", range.start(), range.end()));
+            return value;
+        }
+        self.told(name, (value, source))
     }
 
     /// Credentials travel to this address, so it is https, or http on this machine only.
@@ -280,140 +321,16 @@ impl<'a> Reader<'a> {
             }
         }
     }
-
-    pub(super) fn private_key(&mut self, file: Option<&Path>, registered: Option<&Registration>) -> Option<Secret> {
-        const NAME: &str = "private_key_file";
-        let faults = self.faults.len();
-        let named = self.named_secret(NAME, "OCTOSWARM_PRIVATE_KEY", "OCTOSWARM_PRIVATE_KEY_FILE", file);
-        if named.is_some() || self.faults.len() > faults {
-            return named;
-        }
-        if let Some(registered) = registered {
-            self.show(NAME, "set (from app.json in the state folder)".to_owned(), Source::Registered);
-            return Some(registered.private_key.clone());
-        }
-        self.missing(
-            NAME,
-            Error::Missing {
-                what: "the App's private key",
-                hint: "set `private_key_file` in octoswarm.toml, OCTOSWARM_PRIVATE_KEY_FILE or OCTOSWARM_PRIVATE_KEY; \
-                       generate the key on the App's settings page",
-            },
-        )
-    }
-
-    pub(super) fn webhook_secrets(
-        &mut self,
-        files: &[PathBuf],
-        registered: Option<&Registration>,
-        poll: bool,
-    ) -> Option<Vec<Secret>> {
-        const NAME: &str = "webhook_secret_files";
-        const FILE: &str = "OCTOSWARM_WEBHOOK_SECRET_FILE";
-        let faults = self.faults.len();
-        let mut secrets = Vec::new();
-        for name in ["OCTOSWARM_WEBHOOK_SECRET", "OCTOSWARM_WEBHOOK_SECRET_PREVIOUS"] {
-            if let Some(value) = (self.env)(name) {
-                secrets.extend(self.secret_value(NAME, name, &value));
-            }
-        }
-        let from_env = (self.env)(FILE).map(|path| (PathBuf::from(path), Source::Variable(FILE)));
-        for (path, source) in from_env.into_iter().chain(files.iter().map(|path| (path.clone(), Source::File))) {
-            secrets.extend(self.secret_file(NAME, path, source));
-        }
-        if self.faults.len() > faults {
-            return None;
-        }
-        if secrets.is_empty()
-            && let Some(registered) = registered
-        {
-            self.show(NAME, "set (from app.json in the state folder)".to_owned(), Source::Registered);
-            secrets.push(registered.webhook_secret.clone());
-        }
-        // Nobody signs what is taken from the log.
-        if secrets.is_empty() && poll {
-            self.show(NAME, "none, and none needed: deliveries are polled".to_owned(), Source::Default);
-        } else if secrets.is_empty() {
-            return self.missing(
-                NAME,
-                Error::Missing {
-                    what: "the webhook secret",
-                    hint: "set `webhook_secret_files` in octoswarm.toml, OCTOSWARM_WEBHOOK_SECRET_FILE or OCTOSWARM_WEBHOOK_SECRET \
-                           to the secret of the App's webhook; `--poll` takes deliveries from the App's log and needs none",
-                },
-            );
-        }
-        Some(secrets)
-    }
-
-    /// The value in one variable, else the content of the file that the other variable or the setting names; `None` when
-    /// there is none, or a fault.
-    pub(super) fn named_secret(
-        &mut self,
-        name: &'static str,
-        value: &'static str,
-        variable: &'static str,
-        file: Option<&Path>,
-    ) -> Option<Secret> {
-        if let Some(text) = (self.env)(value) {
-            return self.secret_value(name, value, &text);
-        }
-        let from_env = (self.env)(variable).map(|path| (PathBuf::from(path), Source::Variable(variable)));
-        let (path, source) = from_env.or(file.map(|path| (path.to_owned(), Source::File)))?;
-        self.secret_file(name, path, source)
-    }
-
-    fn secret_value(&mut self, name: &'static str, variable: &'static str, value: &str) -> Option<Secret> {
-        let secret = non_empty(variable, value);
-        self.secret(name, secret, "set".to_owned(), Source::Variable(variable))
-    }
-
-    fn secret_file(&mut self, name: &'static str, path: PathBuf, source: Source) -> Option<Secret> {
-        let shown = path.display().to_string();
-        let secret = match std::fs::read_to_string(&path) {
-            Ok(text) => non_empty(&shown, &text),
-            Err(source) => Err(Error::Read { path: shown.clone(), source }),
-        };
-        self.secret_files.push(SecretFile { setting: name, path });
-        self.secret(name, secret, format!("set (from {shown})"), source)
-    }
-
-    fn secret(
-        &mut self,
-        name: &'static str,
-        secret: Result<Secret, Error>,
-        shown: String,
-        source: Source,
-    ) -> Option<Secret> {
-        match secret {
-            Ok(secret) => {
-                self.show(name, shown, source);
-                Some(secret)
-            }
-            Err(error) => {
-                self.fault(name, error);
-                None
-            }
-        }
-    }
 }
 
 pub(super) fn invalid(path: &str, detail: String) -> Error {
     Error::Invalid { path: path.to_owned(), detail }
 }
 
-/// Files end in a line break that is not part of the secret.
-fn non_empty(what: &str, value: &str) -> Result<Secret, Error> {
-    let value = value.trim_end_matches(['\r', '\n']);
-    if value.trim().is_empty() {
-        return Err(Error::Empty { what: what.to_owned() });
-    }
-    Ok(Secret::new(value))
-}
-
 fn usable_url(what: &str, text: &str) -> Result<String, Error> {
     // The text is not shown: a password may stand in it.
-    let url = reqwest::Url::parse(text).map_err(|e| invalid(what, format!("it is not an address: {e}")))?;
+    let url = reqwest::Url::parse(text)
+        .map_err(|_| invalid(what, "it is not an address like https://github.example.com".to_owned()))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(invalid(what, "the address holds credentials; remove them".to_owned()));
     }
@@ -422,7 +339,11 @@ fn usable_url(what: &str, text: &str) -> Result<String, Error> {
     }
     let host = url.host_str().unwrap_or_default();
     if !(url.scheme() == "https" || url.scheme() == "http" && net::is_loopback(host)) {
-        let detail = format!("`{}://{host}` is not https; tokens would travel in the clear", url.scheme());
+        let who = match what {
+            "public_url" => "the link to set-up and GitHub's deliveries",
+            _ => "tokens",
+        };
+        let detail = format!("`{}://{host}` is not https; {who} could be read by anybody on the way", url.scheme());
         return Err(invalid(what, detail));
     }
     Ok(text.trim_end_matches('/').to_owned())
@@ -437,7 +358,7 @@ fn explain<W: DeserializeOwned>(
 ) -> (Range<usize>, String) {
     let known = known_keys::<W>();
     if known.contains(&key) {
-        let message = error.message().trim_end();
+        let message = &words::of_toml(error.message());
         // Serde quotes the value, and whoever mistakes a file's place for the secret's own has written that.
         let secret = ["key", "secret", "token"].iter().any(|word| key.contains(word));
         let message = match (message.find('"'), message.rfind('"')) {
@@ -454,37 +375,4 @@ fn place(text: &str, at: Range<usize>) -> String {
     let before = &text[..at.start.min(text.len())];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     format!("{}:{}", before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// The keys that a type takes, as serde knows them.
-pub(super) fn known_keys<W: DeserializeOwned>() -> &'static [&'static str] {
-    let mut found: &'static [&'static str] = &[];
-    let _never_a_value = <W as serde::Deserialize>::deserialize(Fields(&mut found));
-    found
-}
-
-/// Asks a type for its fields and gives it nothing.
-struct Fields<'a>(&'a mut &'static [&'static str]);
-
-impl<'de> serde::Deserializer<'de> for Fields<'_> {
-    type Error = serde::de::value::Error;
-
-    fn deserialize_any<V: serde::de::Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-        Err(serde::de::Error::custom("only structs are asked for their fields"))
-    }
-
-    fn deserialize_struct<V: serde::de::Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, Self::Error> {
-        *self.0 = fields;
-        Err(serde::de::Error::custom("the fields are all that is asked for"))
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
 }

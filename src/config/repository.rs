@@ -101,7 +101,7 @@ impl RepoConfig {
     /// # Errors
     /// One sentence for the reader of the pull request: what is wrong and on which line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config = Self::read(text).map_err(|error| error.what())?;
+        let config = Self::read(text).map_err(|error| error.sentence())?;
         for (key, globs) in [("ignore", &config.ignore), ("protected", &config.protected)] {
             for glob in globs {
                 globset::Glob::new(glob)
@@ -126,10 +126,6 @@ impl RepoConfig {
         }
         serde_saphyr::from_str(text).map_err(|error| ReadError::Yaml(Box::new(error)))
     }
-}
-
-pub(super) fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or(text).trim_end_matches(['.', ' ']).to_owned()
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::reader::{self, Reader, SecretFile, Setting, Source, invalid};
-use super::{Error, Metrics, Registration};
+use super::names::unknown_variables;
+use super::reader::{Reader, SecretFile, Setting, Source, invalid};
+use super::{Error, LogFormat, Metrics, Registration, Warning, log};
 use crate::domain::Secret;
 
 /// What `serve` runs with.
@@ -70,35 +71,6 @@ pub struct Tuning {
     pub poll: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    #[default]
-    Text,
-    Json,
-}
-
-impl std::str::FromStr for LogFormat {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
-            _ => Err("it is neither text nor json"),
-        }
-    }
-}
-
-impl std::fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        })
-    }
-}
-
 /// What flags may override; none of it is secret.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
@@ -159,8 +131,7 @@ pub struct Resolution {
     pub secret_files: Vec<SecretFile>,
     /// In the order in which they were met; none when `start` is there.
     pub faults: Vec<Error>,
-    /// What is set and has no effect.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Known also when other settings are at fault.
     pub state: Option<PathBuf>,
     pub listen: Option<SocketAddr>,
@@ -168,14 +139,6 @@ pub struct Resolution {
 }
 
 impl Start {
-    /// Reads file, environment and what was registered from the browser.
-    ///
-    /// # Errors
-    /// The first thing that is wrong, or missing although some of the App is named, with what to do about it.
-    pub fn load(overrides: &Overrides) -> Result<Self, Error> {
-        Self::resolve(overrides, &env)
-    }
-
     fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let resolution = Resolution::resolve(overrides, env);
         match (resolution.start, resolution.faults.into_iter().next()) {
@@ -211,7 +174,7 @@ impl Resolution {
     /// Looks at everything, whatever is wrong.
     pub fn load(overrides: &Overrides) -> Self {
         let mut resolution = Self::resolve(overrides, &env);
-        resolution.warnings.extend(reader::unknown_variables(env_names()));
+        resolution.warnings.extend(unknown_variables(env_names()));
         resolution
     }
 
@@ -220,14 +183,15 @@ impl Resolution {
         let file: FileWire = reader.read_file(overrides);
         let state = state_of(&mut reader, overrides, &file);
         let listen = listen_of(&mut reader, overrides, &file);
-        let log = log_of(&mut reader, &file);
+        let log = log::format(&mut reader, file.log);
+        log::filter(&mut reader);
+        let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
         let registration = state.as_deref().and_then(|state| reader.registration(state));
         let nothing = file.names_no_app()
             && APP_VARIABLES.iter().all(|name| env(name).is_none())
             && registration.is_none()
             && !reader.is_spoiled("app_id");
         let start = if nothing {
-            let public_url = reader.suggestion("public_url", "OCTOSWARM_PUBLIC_URL", file.public_url.as_deref());
             let web_url = reader.suggestion("web_url", "OCTOSWARM_WEB_URL", file.web_url.as_deref());
             let api_url = reader.suggestion("api_url", "OCTOSWARM_API_URL", file.api_url.as_deref());
             // What is wrong now would keep the App from starting once it is made.
@@ -245,9 +209,10 @@ impl Resolution {
                 Some(Start::Configured(Box::new(ServerConfig { listen, state, log, ..rest })))
             })
         };
-        let Reader { file, settings, secret_files, faults, .. } = reader;
+        let settings = reader.rows(&SETTINGS);
+        let Reader { file, secret_files, faults, warnings, .. } = reader;
         let start = start.filter(|_| faults.is_empty());
-        Self { file, settings, secret_files, faults, warnings: Vec::new(), state, listen: Some(listen), start }
+        Self { file, settings, secret_files, faults, warnings, state, listen: Some(listen), start }
     }
 }
 
@@ -264,7 +229,10 @@ fn server(
     let picked = reader.pick("app_id", None, "OCTOSWARM_APP_ID", file.app_id);
     let registration = registration.filter(|r| picked.as_ref().is_none_or(|(id, _)| *id == r.app_id));
     let registered = registration.as_ref();
-    let app_id = picked.or(registered.map(|r| (r.app_id, Source::Registered)));
+    if let Some((0, source)) = &picked {
+        reader.refuse("app_id", source, "no App has the id 0; it stands on the App's settings page".to_owned());
+    }
+    let app_id = picked.filter(|(id, _)| *id > 0).or(registered.map(|r| (r.app_id, Source::Registered)));
     let app_id = match app_id {
         Some(picked) => Some(reader.told("app_id", picked)),
         None => reader.missing("app_id", no_app()),
@@ -316,23 +284,73 @@ fn poll_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire, register
 }
 
 fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
-    // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits.
-    let usual = if poll { 5 } else { 300 };
-    let reconcile = reader.number("reconcile_seconds", "OCTOSWARM_RECONCILE_SECONDS", file.reconcile_seconds, usual);
+    // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits, and has no
+    // other way to learn of anything.
+    let (usual, least) = if poll { (5, 1) } else { (300, 0) };
+    let reconcile = reader.number(
+        "reconcile_seconds",
+        "OCTOSWARM_RECONCILE_SECONDS",
+        file.reconcile_seconds,
+        usual,
+        least..=LOG_KEPT,
+    );
     Tuning {
-        workers: reader.number("workers", "OCTOSWARM_WORKERS", file.workers, 4).clamp(1, 256),
+        workers: reader.number("workers", "OCTOSWARM_WORKERS", file.workers, 4, 1..=256),
         write_pace: Duration::from_millis(reader.number(
             "write_pace_ms",
             "OCTOSWARM_WRITE_PACE_MS",
             file.write_pace_ms,
             1_000,
+            0..=AN_HOUR,
         )),
-        settle: Duration::from_millis(reader.number("settle_ms", "OCTOSWARM_SETTLE_MS", file.settle_ms, 10_000)),
-        retention: days(reader.number("retention_days", "OCTOSWARM_RETENTION_DAYS", file.retention_days, 30)),
-        reconcile: (poll || reconcile > 0).then(|| Duration::from_secs(reconcile.max(1))),
+        settle: Duration::from_millis(reader.number(
+            "settle_ms",
+            "OCTOSWARM_SETTLE_MS",
+            file.settle_ms,
+            10_000,
+            0..=AN_HOUR,
+        )),
+        retention: days(reader.number(
+            "retention_days",
+            "OCTOSWARM_RETENTION_DAYS",
+            file.retention_days,
+            30,
+            0..=A_CENTURY,
+        )),
+        reconcile: (reconcile > 0).then(|| Duration::from_secs(reconcile)),
         poll,
     }
 }
+
+/// In milliseconds: a pause that is longer is a slip of the keyboard.
+const AN_HOUR: u64 = 3_600_000;
+/// In days.
+const A_CENTURY: u64 = 36_500;
+/// In seconds: GitHub keeps the delivery log for three days, and whoever looks less often misses something.
+const LOG_KEPT: u64 = 259_200;
+
+/// Every setting that is shown, in the order of docs/configuration.md.
+const SETTINGS: [&str; 19] = [
+    "app_id",
+    "private_key_file",
+    "webhook_secret_files",
+    "listen",
+    "state",
+    "api_url",
+    "web_url",
+    "public_url",
+    "accounts",
+    "log",
+    "log_filter",
+    "workers",
+    "write_pace_ms",
+    "retention_days",
+    "poll",
+    "reconcile_seconds",
+    "settle_ms",
+    "metrics_listen",
+    "metrics_token_file",
+];
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3000));
 
@@ -365,13 +383,8 @@ pub fn listen_address(overrides: &Overrides) -> Result<SocketAddr, Error> {
     reader.faults.into_iter().next().map_or(Ok(listen), Err)
 }
 
-/// The log filter: `OCTOSWARM_LOG`, in `tracing`'s directive syntax.
-pub fn log_filter() -> Option<String> {
-    env("OCTOSWARM_LOG")
-}
-
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-fn env(name: &str) -> Option<String> {
+pub(super) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -409,11 +422,6 @@ fn listen_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> Soc
     reader.told("listen", picked.unwrap_or((DEFAULT_LISTEN, Source::Default)))
 }
 
-fn log_of(reader: &mut Reader, file: &FileWire) -> LogFormat {
-    let picked = reader.pick("log", None, "OCTOSWARM_LOG_FORMAT", file.log);
-    reader.told("log", picked.unwrap_or((LogFormat::default(), Source::Default)))
-}
-
 /// Logins, from the variable (separated by commas) or the file.
 fn accounts_of(reader: &mut Reader, file: &[String], registered: Option<&Registration>) -> Vec<String> {
     const VARIABLE: &str = "OCTOSWARM_ACCOUNTS";
@@ -446,13 +454,15 @@ pub fn serves(accounts: &[String], account: &str) -> bool {
 }
 
 fn days(count: u64) -> Duration {
-    Duration::from_secs(count.min(36_500) * 24 * 60 * 60)
+    Duration::from_secs(count * 24 * 60 * 60)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::sync::LazyLock;
 
+    use super::super::names::known_keys;
     use super::*;
 
     fn load(vars: &[(&str, &str)]) -> Result<ServerConfig, Error> {
@@ -461,16 +471,28 @@ mod tests {
         ServerConfig::resolve(&overrides, &|name| vars.get(name).filter(|v| !v.is_empty()).cloned())
     }
 
-    const FULL: [(&str, &str); 4] = [
-        ("OCTOSWARM_APP_ID", "7"),
-        ("OCTOSWARM_PRIVATE_KEY", "pem"),
-        ("OCTOSWARM_WEBHOOK_SECRET", "s3cret"),
-        ("HOME", "/home/op"),
-    ];
+    /// Made once: it takes a third of a second.
+    static PEM: LazyLock<String> = LazyLock::new(|| {
+        use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+        use base64::Engine;
+        let key = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).unwrap();
+        let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&key).unwrap();
+        let text = base64::engine::general_purpose::STANDARD.encode(der.as_ref());
+        format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n")
+    });
+
+    fn full() -> [(&'static str, &'static str); 4] {
+        [
+            ("OCTOSWARM_APP_ID", "7"),
+            ("OCTOSWARM_PRIVATE_KEY", PEM.as_str()),
+            ("OCTOSWARM_WEBHOOK_SECRET", "s3cret"),
+            ("HOME", "/home/op"),
+        ]
+    }
 
     #[test]
     fn the_environment_alone_is_enough() {
-        let config = load(&FULL).unwrap();
+        let config = load(&full()).unwrap();
         assert_eq!(config.app_id, 7);
         assert_eq!(config.api_url, "https://api.github.com");
         assert_eq!(config.state, Path::new("/home/op/.local/state/octoswarm"));
@@ -480,7 +502,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said_with_a_way_out() {
         for dropped in ["OCTOSWARM_APP_ID", "OCTOSWARM_PRIVATE_KEY", "OCTOSWARM_WEBHOOK_SECRET"] {
-            let rest: Vec<_> = FULL.into_iter().filter(|(name, _)| *name != dropped).collect();
+            let rest: Vec<_> = full().into_iter().filter(|(name, _)| *name != dropped).collect();
             let error = load(&rest).unwrap_err();
             assert!(error.hint().is_some_and(|hint| hint.contains(dropped)), "{dropped}: {error}");
         }
@@ -488,7 +510,7 @@ mod tests {
 
     #[test]
     fn a_blank_secret_does_not_start() {
-        let mut vars = FULL.to_vec();
+        let mut vars = full().to_vec();
         vars[2].1 = "  \n";
         assert!(matches!(load(&vars), Err(Error::Empty { .. })));
     }
@@ -505,7 +527,7 @@ mod tests {
             ("https://user:s3cret@ghes example", false),
             ("http://ghes.example/?token=s3cret", false),
         ] {
-            let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_API_URL", url)]).collect();
+            let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_API_URL", url)]).collect();
             let loaded = load(&vars);
             assert_eq!(loaded.is_ok(), fits, "{url}");
             assert!(!loaded.is_err_and(|error| error.to_string().contains("s3cret")), "a password is not repeated");
@@ -514,7 +536,7 @@ mod tests {
 
     #[test]
     fn two_secrets_are_accepted_during_a_rotation() {
-        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_WEBHOOK_SECRET_PREVIOUS", "old")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_WEBHOOK_SECRET_PREVIOUS", "old")]).collect();
         let config = load(&vars).unwrap();
         assert_eq!(config.webhook_secrets.iter().map(Secret::expose).collect::<Vec<_>>(), ["s3cret", "old"]);
         assert!(!format!("{config:?}").contains("s3cret"));
@@ -530,14 +552,17 @@ mod tests {
     fn with_no_app_named_anywhere_it_can_be_set_up_and_then_starts() {
         let state = tempfile::tempdir().unwrap();
         assert!(matches!(start(&[], state.path()), Ok(Start::SetUp(_))));
-        assert!(matches!(start(&FULL[1..2], state.path()), Err(Error::Missing { .. })), "half of an App is a mistake");
+        assert!(
+            matches!(start(&full()[1..2], state.path()), Err(Error::Missing { .. })),
+            "half of an App is a mistake"
+        );
         let registration = Registration {
             app_id: 9,
             slug: "octoswarm-acme".into(),
             html_url: "https://ghes.example/github-apps/octoswarm-acme".into(),
             api_url: "https://ghes.example/api/v3".into(),
             web_url: "https://ghes.example".into(),
-            private_key: Secret::new("pem of 9"),
+            private_key: Secret::new(PEM.as_str()),
             webhook_secret: Secret::new("secret of 9"),
             poll: true,
             accounts: vec!["acme".into()],
@@ -550,9 +575,9 @@ mod tests {
         );
         assert_eq!(config.webhook_secrets[0].expose(), "secret of 9");
         assert_eq!(config.accounts, ["acme"]);
-        let Ok(Start::Configured(config)) = start(&FULL, state.path()) else { panic!("another App is configured") };
+        let Ok(Start::Configured(config)) = start(&full(), state.path()) else { panic!("another App is configured") };
         assert_eq!((config.app_id, config.api_url.as_str()), (7, "https://api.github.com"));
-        assert!(matches!(start(&FULL[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");
+        assert!(matches!(start(&full()[..1], state.path()), Err(Error::Missing { .. })), "nothing of 9 serves 7");
     }
 
     #[test]
@@ -576,9 +601,60 @@ mod tests {
 
     #[test]
     fn an_account_is_a_login() {
-        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme, mona-lisa")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme, mona-lisa")]).collect();
         assert_eq!(load(&vars).unwrap().accounts, ["acme", "mona-lisa"]);
-        let vars: Vec<_> = FULL.into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,,")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,,")]).collect();
         assert!(matches!(load(&vars), Err(Error::Invalid { .. })));
+    }
+
+    #[test]
+    fn every_key_of_the_file_has_a_row() {
+        for key in known_keys::<FileWire>() {
+            assert!(SETTINGS.contains(key), "{key} would not be shown");
+        }
+        let resolution = Resolution::resolve(&Overrides::default(), &|_| None);
+        let rows: Vec<_> = resolution.settings.iter().map(|setting| setting.name).collect();
+        assert_eq!(rows, SETTINGS);
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_a_fault_and_not_another_number() {
+        for (name, value, fits) in [
+            ("OCTOSWARM_APP_ID", "0", false),
+            ("OCTOSWARM_WORKERS", "0", false),
+            ("OCTOSWARM_WORKERS", "256", true),
+            ("OCTOSWARM_WORKERS", "257", false),
+            ("OCTOSWARM_RETENTION_DAYS", "36501", false),
+            ("OCTOSWARM_SETTLE_MS", "18446744073709551615", false),
+            ("OCTOSWARM_WRITE_PACE_MS", "3600001", false),
+            ("OCTOSWARM_RECONCILE_SECONDS", "0", true),
+            ("OCTOSWARM_RECONCILE_SECONDS", "259201", false),
+        ] {
+            let vars: Vec<_> = full().into_iter().filter(|(other, _)| *other != name).chain([(name, value)]).collect();
+            let loaded = load(&vars);
+            assert_eq!(loaded.is_ok(), fits, "{name}={value}: {loaded:?}");
+        }
+        let polls = [("OCTOSWARM_POLL", "true"), ("OCTOSWARM_RECONCILE_SECONDS", "0")];
+        let vars: Vec<_> = full().into_iter().chain(polls).collect();
+        assert!(load(&vars).unwrap_err().to_string().contains("between 1 and"), "who polls has to look");
+    }
+
+    #[test]
+    fn a_log_filter_that_lets_nothing_through_by_a_slip_is_a_fault() {
+        for (filter, fits) in [
+            ("debug", true),
+            ("octoswarm=debug,info", true),
+            ("INFO", true),
+            ("info,sqlx", true),
+            ("==bad==", false),
+            ("octoswarm=loud", false),
+            ("inof", false),
+            ("debgu,sqlx=warn", false),
+        ] {
+            let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_LOG", filter)]).collect();
+            let loaded = load(&vars);
+            assert_eq!(loaded.is_ok(), fits, "{filter}");
+            assert!(loaded.is_ok() || loaded.unwrap_err().to_string().contains("OCTOSWARM_LOG"));
+        }
     }
 }

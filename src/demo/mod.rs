@@ -47,6 +47,9 @@ pub use state::{
 use crate::domain::clock::Clock;
 use state::{Beginning, World};
 
+/// How often a box that goes looks again, every 20 ms, whether the last push has ended.
+const PUSHES_END: usize = 50;
+
 /// The password of every person in the box, for git over HTTP.
 pub const PASSWORD: &str = "demo";
 
@@ -113,7 +116,7 @@ impl Options {
 pub struct GitHubBox {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
-    _root: tempfile::TempDir,
+    root: tempfile::TempDir,
 }
 
 /// What the doors and the people share.
@@ -237,7 +240,7 @@ impl GitHubBox {
             }
         });
         let sender = tokio::spawn(webhook::run(shared.clone(), inbox));
-        Ok(Self { shared, tasks: vec![server, sender], _root: root })
+        Ok(Self { shared, tasks: vec![server, sender], root })
     }
 
     /// Ends the box; answers still withheld are let go, idle connections are cut after a moment.
@@ -357,6 +360,14 @@ impl GitHubBox {
 impl Drop for GitHubBox {
     fn drop(&mut self) {
         self.shared.stop.cancel();
+        // A git that takes a push comes to its end, and may put a file where one was just removed.
+        for _ in 0..PUSHES_END {
+            match std::fs::remove_dir_all(self.root.path()) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {}
+                Ok(()) | Err(_) => return,
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::rsa::KeyPair;
-use base64::Engine;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use moka::future::Cache;
 use moka::ops::compute::Op;
@@ -14,7 +12,6 @@ use super::client::{self, Client};
 use super::endpoint::{self, Access};
 use super::error::Error;
 use crate::domain::{Clock, InstallationId, Millis, RepositoryId, Secret};
-use crate::stdx::text;
 
 /// Clocks differ; GitHub asks for a minute of allowance and refuses more than ten minutes ahead.
 const ISSUED_BACK: Millis = 60_000;
@@ -54,30 +51,6 @@ struct Claims {
 struct MintedWire {
     token: String,
     expires_at: chrono::DateTime<chrono::Utc>,
-}
-
-/// How long the modulus of an App's private key is, in bits.
-///
-/// # Errors
-/// One sentence: it is not the PEM of an RSA key between 2048 and 8192 bits.
-pub fn key_bits(pem: &Secret) -> Result<usize, String> {
-    let text = pem.expose().trim();
-    let label = text.strip_prefix("-----BEGIN ").and_then(|rest| rest.split_once("-----")).map(|(label, _)| label);
-    let parse = match label {
-        Some("RSA PRIVATE KEY") => KeyPair::from_der,
-        Some("PRIVATE KEY") => KeyPair::from_pkcs8,
-        Some(label) if label.contains("PRIVATE KEY") => {
-            return Err(format!("it is \"{}\", not an RSA key without a passphrase", text::truncate_chars(label, 40)));
-        }
-        Some(label) => return Err(format!("it is \"{}\", not a private key", text::truncate_chars(label, 40))),
-        None => return Err("it is not PEM: it does not begin with -----BEGIN".to_owned()),
-    };
-    let base64: String = text.lines().filter(|line| !line.starts_with("-----")).flat_map(str::chars).collect();
-    let base64: String = base64.chars().filter(|c| !c.is_whitespace()).collect();
-    let der = base64::engine::general_purpose::STANDARD.decode(base64);
-    let der = der.map_err(|_| "its base64 is damaged".to_owned())?;
-    let key = parse(&der).map_err(|e| format!("it is not an RSA key of 2048 to 8192 bits ({e})"))?;
-    Ok(key.public_modulus_len() * 8)
 }
 
 impl Auth {

@@ -64,8 +64,6 @@ pub use role::Role;
 pub use thread::{Thread, ThreadComment};
 pub use user::User;
 
-pub use auth::key_bits;
-
 use auth::{Auth, Key, Token};
 use client::{Answer, Call};
 

@@ -43,8 +43,17 @@ pub const REFUSALS: [&str; 9] =
 /// How an attempt at a job ends.
 const ATTEMPTS: [&str; 6] = ["completed", "retried", "postponed", "discarded", "cancelled", "lease-lost"];
 const FLOWS: [&str; 3] = ["review", "fix", "contribute"];
-const RUN_OUTCOMES: [&str; 8] =
-    ["clean", "findings", "could-not-review", "changed", "declined", "nothing-to-do", "failed", "cancelled"];
+const RUN_OUTCOMES: [&str; 9] = [
+    "clean",
+    "findings",
+    "nothing-to-review",
+    "could-not-review",
+    "changed",
+    "declined",
+    "nothing-to-do",
+    "failed",
+    "cancelled",
+];
 const EFFECTS: [&str; 8] =
     ["check", "check-update", "comment", "pull-request", "push", "resolve", "review", "review-body"];
 const CATCH_UP: [&str; 3] = ["redelivered", "taken", "lost"];

@@ -221,7 +221,7 @@ fn without(mut wanted: Vec<Annotation>, mut there: Vec<Annotation>) -> Vec<Annot
     wanted
 }
 
-/// Clean, findings and could-not-review never share a conclusion by accident; the note says what decided.
+/// Clean, findings, nothing-to-review and could-not-review never share a conclusion by accident; the note says what decided.
 fn conclusion(intent: &ReviewIntent) -> (Conclusion, Option<String>) {
     match &intent.report.outcome {
         Outcome::Clean => (Conclusion::Success, None),
@@ -232,6 +232,8 @@ fn conclusion(intent: &ReviewIntent) -> (Conclusion, Option<String>) {
             Some(bar) => (Conclusion::Success, Some(format!("All of them are below {bar}, where this check fails."))),
             None => (Conclusion::Success, Some("Findings never fail this check.".to_owned())),
         },
+        // No success, since no rule judged it; nobody has to act on it either, so `on_unreviewed` has no say.
+        Outcome::NothingToReview { .. } => (Conclusion::Neutral, None),
         Outcome::CouldNotReview { .. } => {
             let conclusion = match intent.on_unreviewed {
                 OnUnreviewed::Neutral => Conclusion::Neutral,

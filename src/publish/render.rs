@@ -6,7 +6,7 @@ pub(super) mod pull;
 pub(super) mod reply;
 
 use super::neutral::{self, code, fenced, paragraphs, plain, prose};
-use crate::domain::{Category, Coverage, Finding, Fix, NotRead, Outcome, Severity, Sha};
+use crate::domain::{Category, Coverage, Finding, Fix, NotRead, Outcome, Severity, Sha, Subject};
 use crate::github::{Annotation, AnnotationLevel, Output};
 use crate::stdx::text::count;
 
@@ -62,7 +62,7 @@ pub(super) fn comment(finding: &Finding, suggestion: bool, marker: &str) -> Stri
 
 /// The body of a review.
 pub(super) fn summary(summary: &Summary<'_>) -> String {
-    let mut blocks = vec![verdict(summary.outcome, summary.findings)];
+    let mut blocks = vec![verdict(summary.outcome, summary.findings, Subject::Change)];
     if !summary.findings.is_empty() {
         blocks.push(table(summary.findings));
     }
@@ -75,7 +75,7 @@ pub(super) fn summary(summary: &Summary<'_>) -> String {
         blocks
             .push(format!("**Without a comment of {} own**", if summary.outside.len() == 1 { "its" } else { "their" }));
     }
-    let mut end = vec![coverage(summary.coverage)];
+    let mut end = vec![coverage(summary.coverage, Subject::Change)];
     end.extend(folded(summary.coverage));
     end.push(footer(summary.place.head, &summary.run));
     fill(blocks, summary.outside, |finding| item(finding, Some(summary.place)), end, &summary.markers)
@@ -83,13 +83,13 @@ pub(super) fn summary(summary: &Summary<'_>) -> String {
 
 /// Title, summary and text of the check run; annotations are added elsewhere.
 pub(super) fn check(summary: &Summary<'_>, conclusion_note: Option<&str>) -> Output {
-    let mut top = vec![verdict(summary.outcome, summary.findings)];
+    let mut top = vec![verdict(summary.outcome, summary.findings, Subject::Change)];
     top.extend(conclusion_note.map(str::to_owned));
     if !summary.findings.is_empty() {
         top.push(table(summary.findings));
     }
     top.extend(notices(summary.notices));
-    top.push(coverage(summary.coverage));
+    top.push(coverage(summary.coverage, Subject::Change));
     top.extend(folded(summary.coverage));
     top.push(footer(summary.place.head, &summary.run));
     let text = (!summary.findings.is_empty()).then(|| {
@@ -103,6 +103,7 @@ pub(super) fn check(summary: &Summary<'_>, conclusion_note: Option<&str>) -> Out
 pub(super) fn title(outcome: &Outcome, findings: &[Finding]) -> String {
     match outcome {
         Outcome::Clean => "No findings".to_owned(),
+        Outcome::NothingToReview { .. } => "Nothing to review".to_owned(),
         Outcome::CouldNotReview { .. } => "Could not review".to_owned(),
         Outcome::Findings { count: n } => format!("{} ({})", count(*n, "finding"), counts(findings)),
     }
@@ -128,8 +129,8 @@ pub(super) fn annotation(finding: &Finding) -> Annotation {
 }
 
 /// A whole report for people outside GitHub: every finding with its place and reason.
-pub fn report(findings: &[Finding], coverage_of: &Coverage, outcome: &Outcome) -> String {
-    let mut blocks = vec![verdict(outcome, findings)];
+pub fn report(findings: &[Finding], coverage_of: &Coverage, outcome: &Outcome, subject: Subject) -> String {
+    let mut blocks = vec![verdict(outcome, findings, subject)];
     if !findings.is_empty() {
         blocks.push(table(findings));
     }
@@ -152,7 +153,7 @@ pub fn report(findings: &[Finding], coverage_of: &Coverage, outcome: &Outcome) -
         let reference = finding.reference.as_deref().map(|text| format!("{} · ", reference(text))).unwrap_or_default();
         blocks.push(format!("{reference}rule {}", code(&finding.rule.0)));
     }
-    blocks.push(coverage(coverage_of));
+    blocks.push(coverage(coverage_of, subject));
     blocks.extend(folded(coverage_of));
     blocks.retain(|block| !block.is_empty());
     blocks.join("\n\n") + "\n"
@@ -172,15 +173,16 @@ pub(super) fn same(one: &str, other: &str) -> bool {
     gist(one) == gist(other)
 }
 
-fn verdict(outcome: &Outcome, findings: &[Finding]) -> String {
+fn verdict(outcome: &Outcome, findings: &[Finding], subject: Subject) -> String {
+    let (read, on, unread) = match subject {
+        Subject::Change => ("on the changed lines", " on the changed lines", "This change could not be reviewed."),
+        Subject::Files => ("in the files", "", "Nothing could be scanned:"),
+    };
     match outcome {
-        Outcome::Clean => {
-            "**Nothing to report.** No rule found anything on the changed lines that were read.".to_owned()
-        }
-        Outcome::CouldNotReview { reason } => format!("**This change could not be reviewed.** {}", prose(reason)),
-        Outcome::Findings { count: n } => {
-            format!("**{}** on the changed lines: {}.", count(*n, "finding"), counts(findings))
-        }
+        Outcome::Clean => format!("**Nothing to report.** No rule found anything {read} that were read."),
+        Outcome::NothingToReview { reason } => format!("**No rule applies.** Here is {}.", prose(reason)),
+        Outcome::CouldNotReview { reason } => format!("**{unread}** {}", prose(reason)),
+        Outcome::Findings { count: n } => format!("**{}**{on}: {}.", count(*n, "finding"), counts(findings)),
     }
 }
 
@@ -271,10 +273,28 @@ fn notices(notices: &[String]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n>\n"))
 }
 
-/// "Read 37 of 41 changed files. Not read: `x` (binary), …"
-fn coverage(coverage: &Coverage) -> String {
+/// "Read 37 of 41 changed files. Read for secrets and merge markers only: 2 (`.txt`). Not read: `x` (binary), …"
+fn coverage(coverage: &Coverage, subject: Subject) -> String {
     let files = if coverage.total == 1 { "file" } else { "files" };
-    let read = format!("Read {} of {} changed {files}.", coverage.read, coverage.total);
+    let changed = match subject {
+        Subject::Change => "changed ",
+        Subject::Files => "",
+    };
+    let mut read = format!("Read {} of {} {changed}{files}.", coverage.read, coverage.total);
+    if !coverage.text_only.is_empty() {
+        let kinds: Vec<_> = coverage.text_only_kinds();
+        let shown = kinds.iter().take(NAMED_PATHS).map(|(kind, files)| format!("{files} ({})", code(kind)));
+        let rest: usize = kinds.iter().skip(NAMED_PATHS).map(|(_, files)| files).sum();
+        let rest = (rest > 0).then(|| format!("{rest} of other kinds"));
+        let list: Vec<String> = shown.chain(rest).collect();
+        read.push_str(&format!(" Read for secrets and merge markers only: {}.", list.join(", ")));
+    }
+    if let Some(sentence) = coverage.misread() {
+        let named: Vec<_> = coverage.syntax_errors.iter().take(NAMED_PATHS).map(|path| code(path)).collect();
+        let more = coverage.syntax_errors.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        read.push_str(&format!(" {sentence}: {}{more}.", named.join(", ")));
+    }
     if coverage.not_read.is_empty() {
         return read;
     }

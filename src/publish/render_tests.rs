@@ -134,10 +134,19 @@ fn a_comment_reads_well() {
     assert!(!comment(&finding("m", "w", "a.py"), false, "").contains("suggestion"));
 }
 
+fn left_out(path: &str, reason: &str) -> NotRead {
+    NotRead { path: path.into(), reason: reason.into(), left_out: true }
+}
+
 #[test]
 fn a_summary_reads_well() {
-    let coverage =
-        Coverage { read: 1, total: 2, not_read: vec![NotRead { path: "logo.png".into(), reason: "binary".into() }] };
+    let coverage = Coverage {
+        read: 1,
+        total: 3,
+        text_only: vec!["a`.txt".into()],
+        not_read: vec![left_out("logo.png", "binary")],
+        syntax_errors: vec!["a.js".into()],
+    };
     let text = whole(&[finding("Bad.", "", "src/a b.py")], &coverage, &Outcome::Findings { count: 1 });
     insta::assert_snapshot!(text, @r"
     **1 finding** on the changed lines: 1 high.
@@ -152,7 +161,7 @@ fn a_summary_reads_well() {
 
     - 🔴 **High** · critical · [`src/a b.py:3-4`](https://github.com/octo/calc/blob/ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12/src/a%20b.py#L3-L4) Bad. (rule `eval-call`)
 
-    Read 1 of 2 changed files. Not read: `logo.png` (binary).
+    Read 1 of 3 changed files. Read for secrets and merge markers only: 1 (`.txt`). 1 file has syntax errors; findings may be missing there: `a.js`. Not read: `logo.png` (binary).
 
     <sub>Commit ab12ab1 · run run-1</sub>
 
@@ -165,7 +174,9 @@ fn nothing_that_others_wrote_acts() {
     let coverage = Coverage {
         read: 0,
         total: 40,
-        not_read: (0..40).map(|i| NotRead { path: format!("{NASTY}{i}"), reason: NASTY.into() }).collect(),
+        not_read: (0..40).map(|i| left_out(&format!("{NASTY}{i}"), NASTY)).collect(),
+        text_only: vec![NASTY.into()],
+        syntax_errors: vec![NASTY.into()],
     };
     let mut nasty = finding(NASTY, NASTY, &format!("a/`{NASTY}`](http://evil.invalid)"));
     nasty.rule = RuleId(NASTY.into());
@@ -177,7 +188,7 @@ fn nothing_that_others_wrote_acts() {
         assert_safe(&body);
         assert!(body.lines().filter(|line| line.starts_with("<!--")).count() == 1, "{body}");
         assert!(!body.lines().any(|line| line.trim_start().starts_with("/approve")));
-        assert_safe(&report(&findings, &coverage, &outcome));
+        assert_safe(&report(&findings, &coverage, &outcome, Subject::Change));
     }
     let annotation = annotation(&findings[0]);
     assert!(!annotation.message.contains("@mona"));
@@ -190,7 +201,9 @@ fn a_body_never_grows_too_long_and_keeps_its_markers() {
     let coverage = Coverage {
         read: 0,
         total: 5000,
-        not_read: (0..5000).map(|i| NotRead { path: format!("dir/{i}"), reason: "generated".into() }).collect(),
+        not_read: (0..5000).map(|i| left_out(&format!("dir/{i}"), "generated")).collect(),
+        text_only: (0..5000).map(|i| format!("a.{i}")).collect(),
+        syntax_errors: (0..5000).map(|i| format!("dir/{i}.js")).collect(),
     };
     let body = whole(&findings, &coverage, &Outcome::Findings { count: 2000 });
     assert!(body.encode_utf16().count() < 65_536);
@@ -226,8 +239,13 @@ fn only_the_footer_may_differ_between_bodies_that_say_the_same() {
 
 #[test]
 fn a_report_for_people_outside_github_names_places_and_fixes() {
-    let text = report(&[finding("Bad.", "Why.", "a.py")], &Coverage::default(), &Outcome::Findings { count: 1 });
-    for part in ["### Bad.", "`a.py:3-4`", "Why.", "Instead of lines 3 to 4:", "CWE-95", "Read 0 of 0 changed files."] {
+    let text = report(
+        &[finding("Bad.", "Why.", "a.py")],
+        &Coverage::default(),
+        &Outcome::Findings { count: 1 },
+        Subject::Files,
+    );
+    for part in ["### Bad.", "`a.py:3-4`", "Why.", "Instead of lines 3 to 4:", "CWE-95", "Read 0 of 0 files."] {
         assert!(text.contains(part), "{part} in {text}");
     }
 }

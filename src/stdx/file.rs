@@ -37,6 +37,18 @@ pub fn private_dir(dir: &Path) -> io::Result<()> {
     builder.create(dir)
 }
 
+/// Makes an empty file that is its owner's alone; one that is there stays as it is.
+///
+/// # Errors
+/// The I/O error.
+pub fn private_file(path: &Path) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
 /// Removes what a process that was killed in the middle of [`write_atomic`] left in this folder, if there is one. Nobody may be
 /// writing there.
 ///

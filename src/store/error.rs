@@ -8,8 +8,8 @@ use crate::domain::Class;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("another octoswarm already runs on this state: {holder} holds {}", path.display())]
-    Locked { path: PathBuf, holder: String },
+    #[error("another octoswarm already runs on this state: {holder}")]
+    Locked { holder: String },
     #[error("{} was written by a newer octoswarm: it has schema {found}, this one knows up to {known}", path.display())]
     NewerSchema { path: PathBuf, found: i64, known: i64 },
     #[error("{} has schema {found}, this octoswarm reads {known}", path.display())]
@@ -73,7 +73,7 @@ impl Error {
     /// What the reader can do about it, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Locked { .. } => "stop that process, or give this one a state directory of its own",
+            Self::Locked { .. } => "stop that process, or name another folder with --state",
             Self::NewerSchema { .. } => {
                 "start the newer octoswarm again, or restore the backup that was made before it first ran; nothing was changed"
             }

@@ -35,8 +35,10 @@ impl Lock {
                 let mut text = String::new();
                 let _ = (&mut file).take(200).read_to_string(&mut text);
                 let text = text.trim();
-                let holder = if text.is_empty() { "an unknown process".to_owned() } else { text.to_owned() };
-                return Err(Error::Locked { path: path.to_owned(), holder });
+                // It names its folder, unless it was interrupted over that.
+                let unknown = || format!("an unknown process holds {}", path.display());
+                let holder = if text.is_empty() { unknown() } else { text.to_owned() };
+                return Err(Error::Locked { holder });
             }
             Err(TryLockError::Error(source)) => return Err(io(source)),
         }

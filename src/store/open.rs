@@ -43,8 +43,11 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     if existed {
         inspect_content(&path, options).await?;
     }
+    if !existed {
+        // SQLite gives its log the mode of the database: bodies of private repositories stand in both.
+        file::private_file(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+    }
     let mut conn = connect_options(&path, options)
-        .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)

@@ -20,6 +20,8 @@ pub enum Neighbour {
     /// A server of ours, by its `/readyz`.
     Ourselves {
         ready: bool,
+        /// A person is due: there is no App yet.
+        waits_for_set_up: bool,
         reason: Option<String>,
     },
     Stranger,
@@ -30,6 +32,8 @@ pub enum Neighbour {
 #[derive(Deserialize)]
 struct ReadyWire {
     ready: bool,
+    #[serde(default)]
+    waits_for_set_up: bool,
     reason: Option<String>,
 }
 
@@ -38,7 +42,9 @@ pub async fn who_listens(address: SocketAddr, patience: Duration) -> Neighbour {
     match TcpListener::bind(address).await {
         Ok(_free_again) => Neighbour::Nobody,
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => match ready(address, patience).await {
-            Some(ready) => Neighbour::Ourselves { ready: ready.ready, reason: ready.reason },
+            Some(ReadyWire { ready, waits_for_set_up, reason }) => {
+                Neighbour::Ourselves { ready, waits_for_set_up, reason }
+            }
             None => Neighbour::Stranger,
         },
         Err(error) => Neighbour::Unusable(error),

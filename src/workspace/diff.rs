@@ -48,9 +48,13 @@ pub(super) fn compute(repository: &Repository, change: &Inner) -> Result<Diff, E
     }
     let beyond = found.get(limits.files..).unwrap_or_default();
     let reason = format!("the change has more than {} files", limits.files);
-    diff.not_read.extend(beyond.iter().take(NAMED).map(|d| NotRead { path: d.path.clone(), reason: reason.clone() }));
+    diff.not_read.extend(beyond.iter().take(NAMED).map(|d| NotRead {
+        path: d.path.clone(),
+        reason: reason.clone(),
+        left_out: false,
+    }));
     if beyond.len() > NAMED {
-        diff.not_read.push(NotRead { path: format!("({} more files)", beyond.len() - NAMED), reason });
+        diff.not_read.push(NotRead { path: format!("({} more files)", beyond.len() - NAMED), reason, left_out: false });
     }
     Ok(diff)
 }
@@ -76,7 +80,7 @@ fn one(
     }
     if other_type {
         let reason = "it changed between file and symbolic link".to_owned();
-        not_read.push(NotRead { path: file.path.clone(), reason });
+        not_read.push(NotRead { path: file.path.clone(), reason, left_out: false });
         return Ok(file);
     }
     if change.attributes(repository, &delta.path)?.binary {
@@ -113,7 +117,7 @@ fn one(
             }
         }
     };
-    not_read.push(NotRead { path: file.path.clone(), reason });
+    not_read.push(NotRead { path: file.path.clone(), reason, left_out: false });
     Ok(file)
 }
 

@@ -16,10 +16,11 @@ use git2::{BranchType, ErrorCode, Oid, Repository};
 
 use super::ancestry::{Point, commit_tree, merge_base};
 use super::base::Tree;
-use super::change::{Change, Store};
+use super::change::{Change, Side, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
 use super::limits::Limits;
+use super::nofollow::Folder;
 use super::snapshot;
 use crate::stdx::text::edits;
 
@@ -77,6 +78,33 @@ fn one_side(path: &Path, work_tree: bool) -> Result<Tree, Error> {
     Change::new(store, base, head, work_tree, String::new(), limits).map(Tree)
 }
 
+/// What a change is compared with when nobody names it: `main`, `origin/main`, …; `HEAD` where there is nothing else.
+///
+/// # Errors
+/// When the path is in no repository, or in one without a commit.
+pub async fn default_base(path: &Path) -> Result<String, Error> {
+    let path = path.to_owned();
+    blocking(move || {
+        let (repository, path) = open(&path)?;
+        Ok(usual_base(&repository, head_commit(&repository, &path)?).0)
+    })
+    .await
+}
+
+/// The root of the work tree around a path; none outside of repositories, and in a bare one.
+pub fn work_tree(path: &Path) -> Option<PathBuf> {
+    let (repository, path) = open(path).ok()?;
+    root(&repository, &path)?.canonicalize().ok()
+}
+
+/// A file of a work tree as it is on the disk, by its path from the root; no link is followed.
+pub fn file(root: &Path, path: &str) -> Side {
+    match Folder::open(root) {
+        Ok(folder) => folder.side(Path::new(path), Limits::default().file_bytes),
+        Err(_) => Side::NotRead("it cannot be read".to_owned()),
+    }
+}
+
 /// The repository around a path, and the path itself.
 fn open(path: &Path) -> Result<(Repository, PathBuf), Error> {
     let path = path.canonicalize().map_err(|_| Error::NoSuchPath { path: path.to_owned() })?;
@@ -117,7 +145,7 @@ fn read(path: &Path, base: Option<&str>, head: Option<&str>, limits: Limits) -> 
     };
     let base_commit = match base {
         Some(revision) => resolve(&repository, revision)?,
-        None => default_base(&repository, head_commit),
+        None => usual_base(&repository, head_commit).1,
     };
     let Some(merge_base) = merge_base(&repository, base_commit, head_commit)? else {
         return Err(Error::NoMergeBase {
@@ -162,23 +190,33 @@ fn resolve(repository: &Repository, revision: &str) -> Result<Oid, Error> {
     })
 }
 
-fn default_base(repository: &Repository, head: Oid) -> Oid {
+/// The commit that a change is compared with, and what people call it.
+fn usual_base(repository: &Repository, head: Oid) -> (String, Oid) {
     let at = |name: &str| repository.find_reference(name).and_then(|r| r.peel_to_commit()).map(|c| c.id()).ok();
+    let short = |name: &str| {
+        // `origin/HEAD` says nothing to people; the branch that it stands for does.
+        let target = repository.find_reference(name).ok();
+        let target = target.as_ref().and_then(|r| r.symbolic_target().ok().flatten()).unwrap_or(name);
+        let prefixes = ["refs/remotes/", "refs/heads/"];
+        prefixes.iter().find_map(|prefix| target.strip_prefix(prefix)).unwrap_or(target).to_owned()
+    };
+    let named = |name: &str| at(name).map(|commit| (short(name), commit));
     let remote = ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"];
-    if let Some(found) = remote.into_iter().find_map(at) {
+    if let Some(found) = remote.into_iter().find_map(named) {
         return found;
     }
     let current = repository.head().ok();
     let current = current.as_ref().and_then(|head| head.name().ok());
     let local = ["refs/heads/main", "refs/heads/master"].into_iter().find(|name| at(name).is_some());
-    if let Some(found) = local.filter(|name| Some(*name) != current).and_then(at) {
+    if let Some(found) = local.filter(|name| Some(*name) != current).and_then(named) {
         return found;
     }
     let upstream = current.and_then(|name| name.strip_prefix("refs/heads/")).and_then(|name| {
         let branch = repository.find_branch(name, BranchType::Local).and_then(|branch| branch.upstream()).ok()?;
-        branch.get().peel_to_commit().map(|commit| commit.id()).ok()
+        let name = branch.get().shorthand().ok()?.to_owned();
+        branch.get().peel_to_commit().map(|commit| (name, commit.id())).ok()
     });
-    upstream.unwrap_or(head)
+    upstream.unwrap_or_else(|| ("HEAD".to_owned(), head))
 }
 
 /// Names the reader may have meant: contained in one another, or a few letters apart.

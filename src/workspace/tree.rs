@@ -212,6 +212,7 @@ pub(super) fn compare(
         Err(Error::TooLarge { what, limit }) => deltas.not_read.push(NotRead {
             path: "(the rest of the change)".to_owned(),
             reason: format!("{what} is more than the limit of {limit}"),
+            left_out: false,
         }),
         Err(other) => return Err(other),
     }
@@ -252,7 +253,7 @@ impl Compare<'_> {
             }
             if let Some(reason) = refuse_name(&name) {
                 let path = format!("{prefix}{}", show(&name));
-                self.deltas.not_read.push(NotRead { path, reason: reason.to_owned() });
+                self.deltas.not_read.push(NotRead { path, reason: reason.to_owned(), left_out: false });
                 continue;
             }
             let path = format!("{prefix}{}", String::from_utf8_lossy(&name));

@@ -1,5 +1,6 @@
 //! The files of a scan: what `.gitignore` leaves, with or without git.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use crate::stdx::text::binary_size;
 pub struct Found {
     /// The path as the scan named it, `/`-separated: `src` scanned gives `src/lib.rs`.
     pub path: String,
+    /// Where it really is, whatever links lead to the path that the scan was given.
+    pub real: PathBuf,
     /// Text, or why it was not read; never `Absent`.
     pub content: Side,
 }
@@ -29,11 +32,13 @@ pub struct Listed {
 
 struct Root {
     base: PathBuf,
+    real: PathBuf,
     folder: Folder,
     most: u64,
 }
 
-/// Lists files below the paths, in order of name. Links are not followed, `.git` is not entered.
+/// Lists files below the paths, in order of name; one that two paths lead to, once. Links are not followed, `.git` is not
+/// entered.
 ///
 /// A path that does not exist is an error at once; what goes wrong later is a file that was not read.
 pub fn walk(paths: &[PathBuf], limits: &Limits) -> Result<impl Iterator<Item = Listed> + Send + use<>, Error> {
@@ -46,18 +51,27 @@ pub fn walk(paths: &[PathBuf], limits: &Limits) -> Result<impl Iterator<Item = L
             _ => Path::new("."),
         };
         let folder = Folder::open(base).at(base)?;
-        roots.push((path.clone(), Arc::new(Root { base: base.to_owned(), folder, most: limits.file_bytes })));
+        let real = base.canonicalize().at(base)?;
+        roots.push((path.clone(), Arc::new(Root { base: base.to_owned(), real, folder, most: limits.file_bytes })));
     }
+    let several = roots.len() > 1;
+    let mut seen = HashSet::new();
+    let new = move |listed: &Listed| !several || listed.real().is_none_or(|real| seen.insert(real));
     let files =
         |(path, root): (PathBuf, Arc<Root>)| list(&path).map(move |item| Listed { item, root: Arc::clone(&root) });
-    Ok(roots.into_iter().flat_map(files))
+    Ok(roots.into_iter().flat_map(files).filter(new))
 }
 
 impl Listed {
     /// The file; nothing for a folder, or when it is gone.
     pub fn read(self) -> Option<Found> {
-        let Root { base, folder, most } = &*self.root;
-        one(self.item, base, folder, *most)
+        let real = self.real();
+        one(self.item, real, &self.root)
+    }
+
+    /// Where the entry really is; nothing for what could not be listed.
+    fn real(&self) -> Option<PathBuf> {
+        Some(self.root.real.join(below(self.item.as_ref().ok()?.path(), &self.root.base)))
     }
 }
 
@@ -71,12 +85,17 @@ fn list(root: &Path) -> ignore::Walk {
         .build()
 }
 
-fn one(item: Result<ignore::DirEntry, ignore::Error>, base: &Path, folder: &Folder, most: u64) -> Option<Found> {
+fn below<'a>(path: &'a Path, base: &Path) -> &'a Path {
+    path.strip_prefix(base).unwrap_or(path)
+}
+
+fn one(item: Result<ignore::DirEntry, ignore::Error>, real: Option<PathBuf>, root: &Root) -> Option<Found> {
+    let real = real.unwrap_or_default();
     let entry = match item {
         Ok(entry) => entry,
         Err(error) => {
             let path = named(&error).map_or_else(|| "(unknown)".to_owned(), show);
-            return Some(Found { path, content: Side::NotRead("it cannot be listed".to_owned()) });
+            return Some(Found { path, real, content: Side::NotRead("it cannot be listed".to_owned()) });
         }
     };
     let kind = entry.file_type()?;
@@ -84,16 +103,27 @@ fn one(item: Result<ignore::DirEntry, ignore::Error>, base: &Path, folder: &Fold
         return None;
     }
     let path = entry.path();
-    let content = match folder.read(path.strip_prefix(base).unwrap_or(path), most) {
+    let content = match root.folder.side(below(path, &root.base), root.most) {
         _ if path.to_str().is_none() => Side::NotRead("its name is not UTF-8".to_owned()),
-        Ok(nofollow::Found::File { bytes, .. }) => Side::of(bytes),
-        Ok(nofollow::Found::Link(_)) => Side::NotRead("symbolic link".to_owned()),
-        Ok(nofollow::Found::TooLarge) => Side::NotRead(format!("larger than {}", binary_size(most))),
-        Ok(nofollow::Found::Other) => Side::NotRead("not a regular file".to_owned()),
-        Ok(nofollow::Found::Missing) => return None,
-        Err(_) => Side::NotRead("it cannot be read".to_owned()),
+        Side::Absent => return None,
+        side => side,
     };
-    Some(Found { path: show(path), content })
+    Some(Found { path: show(path), real, content })
+}
+
+impl Folder {
+    /// A file as text, or why it is none.
+    pub(super) fn side(&self, path: &Path, most: u64) -> Side {
+        let reason = match self.read(path, most) {
+            Ok(nofollow::Found::File { bytes, .. }) => return Side::of(bytes),
+            Ok(nofollow::Found::Missing) => return Side::Absent,
+            Ok(nofollow::Found::Link(_)) => "symbolic link",
+            Ok(nofollow::Found::TooLarge) => return Side::NotRead(format!("larger than {}", binary_size(most))),
+            Ok(nofollow::Found::Other) => "not a regular file",
+            Err(_) => "it cannot be read",
+        };
+        Side::NotRead(reason.to_owned())
+    }
 }
 
 fn named(error: &ignore::Error) -> Option<&Path> {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use octoswarm::analysis::rule::Snippet;
 use octoswarm::analysis::{Engine, Error, Language, Scan, fix, sarif};
-use octoswarm::domain::{Category, Finding, Fix};
+use octoswarm::domain::{Category, Coverage, Finding, Fix, Outcome, Reading};
 
 #[track_caller]
 fn paths(snippet: &Snippet) -> Vec<(Language, String)> {
@@ -162,7 +162,7 @@ fn a_bomb_of_brackets_neither_hangs_nor_overflows() {
     let started = Instant::now();
     for path in ["a.rs", "a.py", "a.js", "a.ts", "a.tsx", "a.go", "a.java"] {
         let scan = engine.scan(path, &format!("x = {}1{}", "(\n".repeat(10_000), ")\n".repeat(10_000)));
-        assert_eq!(scan.not_read.as_deref(), Some("nested too deeply"), "{path}");
+        assert_eq!(scan.reading, Reading::Failed("nested too deeply".into()), "{path}");
         let scan = engine.scan(path, &format!("x = {}1;\n", "-\n".repeat(20_000)));
         assert!(scan.findings.is_empty());
         let scan = engine.scan(path, &format!("x = {}1;\n", "1 +\n".repeat(20_000)));
@@ -226,15 +226,17 @@ fn a_fix_that_breaks_the_file_or_cures_nothing_is_dropped() {
 #[test]
 fn what_is_not_read_says_why_and_is_still_searched_for_secrets() {
     let engine = Engine::embedded().unwrap();
-    let reason = |path: &str, text: &str| engine.scan(path, text).not_read;
-    assert_eq!(reason("a.py", &"x = 1\n".repeat(200_000)).as_deref(), Some("larger than 1 MiB"));
-    assert_eq!(reason("vendor/a.go", "package a\n").as_deref(), Some("vendored"));
-    assert_eq!(reason("a.py", "x = 1\n"), None);
+    let reading = |path: &str, text: &str| engine.scan(path, text).reading;
+    let large = "x = 1\n".repeat(200_000);
+    assert_eq!(reading("a.py", &large), Reading::Failed("larger than 1 MiB".into()));
+    assert_eq!(reading("a.txt", &large), Reading::LeftOut("larger than 1 MiB".into()), "no rule would have read it");
+    assert_eq!(reading("vendor/a.go", "package a\n"), Reading::LeftOut("vendored".into()));
+    assert_eq!(reading("a.py", "x = 1\n"), Reading::Whole);
     let scan = engine.scan("conf/app.yml", "<<<<<<< HEAD\na: 1\n=======\na: 2\n>>>>>>> topic\n");
-    assert_eq!(scan.not_read.as_deref(), Some("no rules for .yml"));
+    assert_eq!(scan.reading, Reading::TextOnly);
     assert_eq!(scan.language, None);
     assert_eq!(scan.findings[0].rule.0, "conflict-marker");
-    assert_eq!(reason("Makefile", "all:\n").as_deref(), Some("no rules for Makefile"));
+    assert_eq!(reading("Makefile", "all:\n"), Reading::TextOnly);
 }
 
 #[test]
@@ -250,7 +252,7 @@ fn a_sarif_log_names_rules_places_fingerprints_and_fixes() {
     let engine = Engine::embedded().unwrap();
     let text = "def f(x):\n    ä = eval(x)\n    return ä == None\n";
     let findings = engine.scan("app/f.py", text).findings;
-    let log = sarif::log(&findings, engine.rules(), "1.2.3");
+    let log = sarif::log(&findings, &Coverage::default(), &Outcome::Findings { count: 2 }, engine.rules(), "1.2.3");
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     assert_eq!(run["columnKind"], "unicodeCodePoints");

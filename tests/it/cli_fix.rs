@@ -139,3 +139,51 @@ fn wrong_use_exits_with_2_and_changes_nothing() {
     exits(&fix(outside.path(), &["--issue", "-"], &issue()), 2);
     assert_eq!(git(dir.path(), &["status", "--short"]), "");
 }
+
+#[test]
+fn a_text_that_does_not_occur_is_said_once_and_not_asked_for_again() {
+    let dir = repository();
+    let output = fix(dir.path(), &["--issue", "-"], "Wrong word\n\nReplace `frobnicate` by `tweak`.\n");
+    exits(&output, 1);
+    let told = err(&output);
+    assert!(told.contains("`frobnicate` does not occur in any text file of the repository"), "{told}");
+    assert!(!told.contains("\"replace `a` by `b`\"") && told.contains("What would help: a patch"), "{told}");
+    let gist = |line: &&str| line.trim_start_matches([' ', '-']).trim_end_matches('.').to_lowercase();
+    let lines: Vec<String> = told.lines().filter(|line| line.starts_with("  - ")).map(|line| gist(&line)).collect();
+    let once: std::collections::BTreeSet<&String> = lines.iter().collect();
+    assert_eq!(once.len(), lines.len(), "{told}");
+    let neither = fix(dir.path(), &["--issue", "-"], "Add a dark mode\n\nIt should follow the system's setting.\n");
+    assert!(err(&neither).contains("\"replace `a` by `b`\""), "{}", err(&neither));
+}
+
+#[test]
+fn only_code_is_missed_a_test() {
+    let dir = repository();
+    for text in
+        ["Add an .editorconfig\n\nThe file `.editorconfig` is missing.\n", "Add a LICENSE\n\nAdd the MIT license.\n"]
+    {
+        let output = fix(dir.path(), &["--issue", "-"], text);
+        exits(&output, 0);
+        assert!(!err(&output).contains("no test was added"), "{}", err(&output));
+    }
+    let code = fix(dir.path(), &["--issue", "-"], &issue());
+    assert!(err(&code).contains("no test was added"), "{}", err(&code));
+}
+
+#[test]
+fn the_repository_s_own_file_bounds_a_change() {
+    let dir = repository();
+    let config = dir.path().join(".github/octoswarm.yml");
+    std::fs::create_dir(dir.path().join(".github")).unwrap();
+    std::fs::write(&config, "protected: ['a.py']\n").unwrap();
+    let kept = fix(dir.path(), &["--issue", "-"], &issue());
+    exits(&kept, 1);
+    assert_eq!(out(&kept), "");
+    exits(&fix(dir.path(), &["--issue", "-", "--no-config"], &issue()), 0);
+    // A branch is made on HEAD, whose tree has no such file yet.
+    exits(&fix(dir.path(), &["--issue", "-", "--branch", "free"], &issue()), 0);
+    std::fs::write(&config, "max_lines: many\n").unwrap();
+    let invalid = fix(dir.path(), &["--issue", "-"], &issue());
+    exits(&invalid, 0);
+    assert!(err(&invalid).contains("warning: .github/octoswarm.yml:1:12: `max_lines`"), "{}", err(&invalid));
+}

@@ -415,7 +415,8 @@ async fn deliveries_that_do_not_arrive_tell_why() {
     assert_eq!(said.code, 0, "{}", said.text);
     said.says("deliveries", "warn", &["did not arrive", "asks GitHub for them again"]);
     Patient::stop(server, "TERM").await;
-    patient.set("OCTOSWARM_POLL", "true").variables.remove("OCTOSWARM_WEBHOOK_SECRET_FILE");
+    patient.set("OCTOSWARM_POLL", "true").set("OCTOSWARM_RECONCILE_SECONDS", "1");
+    patient.variables.remove("OCTOSWARM_WEBHOOK_SECRET_FILE");
     let said = patient.doctor().await;
     said.says("deliveries", "pass", &["taken from there"]).says("webhook secret", "pass", &["none needed"]);
 }
@@ -487,6 +488,101 @@ async fn every_setting_is_shown_with_where_it_comes_from() {
     let told = lines(&output.stderr).join("\n");
     assert!(told.contains("OCTOSWARM_WORKER has no effect; did you mean `OCTOSWARM_WORKERS`?"), "{told}");
     assert!(told.ends_with("valid"), "{told}");
+    // What has no value has a row all the same.
+    assert_eq!(words("api_url")[0], patient.github.api_url());
+    assert_eq!(
+        (words("public_url"), words("metrics_listen")),
+        (vec!["not".into(), "set".into()], words("metrics_token_file"))
+    );
+    assert_eq!(words("log_filter"), ["info", "default"]);
+    let nothing = Patient { variables: BTreeMap::new(), ..patient };
+    let output = nothing.output(&["config", "check"]).await;
+    let shown = lines(&output.stdout);
+    for name in ["app_id", "private_key_file", "webhook_secret_files", "api_url", "web_url", "public_url"] {
+        assert!(shown.iter().any(|row| row.split_whitespace().eq([name, "not", "set"])), "{name}: {shown:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_server_refuses_is_no_valid_configuration() {
+    for (name, value, told) in [
+        ("OCTOSWARM_PRIVATE_KEY", "not a key", "it is not PEM"),
+        ("OCTOSWARM_APP_ID", "0", "no App has the id 0"),
+        ("OCTOSWARM_WORKERS", "300", "300 is not between 1 and 256"),
+        ("OCTOSWARM_WORKERS", "many", "`many` is not a whole number"),
+        ("OCTOSWARM_POLL", "perhaps", "`perhaps` is not true or false"),
+        ("OCTOSWARM_LOG", "==bad==", "is not a log filter"),
+        ("OCTOSWARM_LOG", "inof", "did you mean `info`?"),
+        ("OCTOSWARM_PUBLIC_URL", "http://swarm.example.com", "the link to set-up"),
+    ] {
+        let mut patient = Patient::new().await;
+        patient.set(name, value);
+        for verb in [["config", "check"].as_slice(), &["serve"]] {
+            let output = patient.output(verb).await;
+            let said = lines(&output.stderr).join("\n");
+            assert_eq!(output.status.code(), Some(2), "{name}={value} {verb:?}: {said}");
+            assert!(said.contains(told), "{name}={value} {verb:?}: {said}");
+        }
+    }
+    let mut patient = Patient::new().await;
+    patient.keep("octoswarm.toml", "workers = 300\n", 0o644);
+    let output = patient.output(&["config", "check"]).await;
+    let said = lines(&output.stderr).join("\n");
+    assert!(said.contains("octoswarm.toml:1:11 is not valid: `workers`: 300 is not between 1 and 256"), "{said}");
+    patient.keep("octoswarm.toml", "", 0o644);
+    patient.keep("secret", "short", 0o600);
+    patient.set("OCTOSWARM_LOG", "octoswarm=debug");
+    let output = patient.output(&["config", "check"]).await;
+    let said = lines(&output.stderr).join("\n");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("shorter than 16 characters"), "{said}");
+    let shown = lines(&output.stdout);
+    let row = ["log_filter", "octoswarm=debug", "OCTOSWARM_LOG"];
+    assert!(shown.iter().any(|line| line.split_whitespace().eq(row)), "{shown:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_waits_for_its_app_is_told_from_a_sick_one() {
+    let mut patient = Patient::new().await;
+    patient.variables.retain(|name, _| matches!(*name, "OCTOSWARM_STATE" | "OCTOSWARM_LISTEN"));
+    let (server, address) = patient.serve().await;
+    patient.set("OCTOSWARM_LISTEN", &address);
+    let said = patient.doctor().await;
+    said.fails_alone("app id").says("app id", "fail", &["it waits to be set up: open the link"]);
+    said.says("listen", "warn", &["waits to be set up", "docs/setup.md"]);
+    assert!(!said.text.contains("start `octoswarm serve`"), "{}", said.text);
+    // Another one on the same folder is told in the words that a server with an App uses.
+    let second = patient.output(&["serve", "--listen", "127.0.0.1:0"]).await;
+    let text = lines(&second.stderr).join("\n");
+    assert!(text.contains("another octoswarm already runs on this state: process "), "{text}");
+    assert_eq!(
+        text.matches("/state").count() + text.matches(" on state").count(),
+        1,
+        "the folder is named once: {text}"
+    );
+    Patient::stop(server, "TERM").await;
+    let health = patient.output(&["health"]).await;
+    let text = lines(&health.stderr).join("\n");
+    assert_eq!(
+        (health.status.code(), text),
+        (
+            Some(1),
+            format!(
+                "error: nothing answers on {address}: is the server running, and is that its address? (`--listen`)"
+            )
+        )
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_database_is_its_owners_alone() {
+    let patient = Patient::new().await;
+    let (server, _) = patient.serve().await;
+    for name in ["octoswarm.db", "octoswarm.db-wal", "octoswarm.db-shm"] {
+        let mode = std::fs::metadata(patient.state().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    Patient::stop(server, "TERM").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -513,7 +609,8 @@ async fn every_fault_is_named_at_once() {
     }
     let serve = patient.output(&["serve"]).await;
     assert_eq!(serve.status.code(), Some(2));
-    assert!(lines(&serve.stderr)[0].contains("octoswarm.toml:1:1"), "the first is what serve says");
+    let told_by_serve = lines(&serve.stderr).join("\n");
+    assert_eq!(told.strip_suffix("\ninvalid: 7 faults").unwrap(), told_by_serve, "serve names them all as well");
     patient.keep("octoswarm.toml", "workers = \n", 0o644);
     let broken = lines(&patient.output(&["config", "check"]).await.stderr).join("\n");
     assert!(broken.contains("octoswarm.toml:1:11 is not valid") && !broken.contains("App's id is missing"), "{broken}");

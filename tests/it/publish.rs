@@ -10,8 +10,8 @@ use octoswarm::artifact::{ReviewIntent, ReviewReport};
 use octoswarm::demo::{AppManifest, Change, Fault, FaultKind, GitHubBox, OpenPull, Options as BoxOptions, People};
 use octoswarm::domain::{
     Category, ChangeKind, Class, Clock, Coverage, DiffLine, FileDiff, Finding, Fingerprint, Fix, Hunk, InstallationId,
-    Job, LineKind, NotRead, OnUnreviewed, Outcome, PullNumber, RepositoryId, ReviewTarget, RuleId, RunId, Secret,
-    Severity, Sha, Span,
+    Job, LineKind, NotRead, OnUnreviewed, Outcome, PullNumber, Reading, RepositoryId, ReviewTarget, RuleId, RunId,
+    Secret, Severity, Sha, Span,
 };
 use octoswarm::github::{AppInfo, CheckRunId, Github, Options, Repo};
 use octoswarm::publish::{Error, INLINE_PER_REVIEW, Published, Publisher};
@@ -93,7 +93,7 @@ impl World {
             report: ReviewReport {
                 present: findings.iter().map(|finding| finding.fingerprint.clone()).collect(),
                 settled_paths: ["new.py".to_owned()].into(),
-                coverage: Coverage { read: 1, total: 1, not_read: Vec::new() },
+                coverage: Coverage { read: 1, total: 1, ..Coverage::default() },
                 outcome,
                 findings,
             },
@@ -582,12 +582,32 @@ async fn not_reviewed_is_neither_clean_nor_found() {
         let mut intent = world.intent(40, Vec::new());
         intent.on_unreviewed = setting;
         intent.report.outcome = Outcome::CouldNotReview { reason: "the diff is larger than @mona allows".into() };
-        intent.report.coverage.not_read.push(NotRead { path: "a`b".into(), reason: "binary".into() });
+        intent.report.coverage.not_read.push(NotRead { path: "a`b".into(), reason: "binary".into(), left_out: false });
         world.all(&intent).await;
         let run = world.check_run();
         assert_eq!((run.conclusion.as_deref(), run.title.as_deref()), (Some(want), Some("Could not review")));
         let summary = run.summary.unwrap();
         assert!(summary.contains("`@mona`") && summary.contains("``a`b`` (binary)"), "{summary}");
+        assert!(world.github.posted().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_no_rule_reads_is_neutral_and_nobody_has_to_act_on_it() {
+    for setting in [OnUnreviewed::Neutral, OnUnreviewed::ActionRequired, OnUnreviewed::Failure] {
+        let world = World::start().await;
+        let mut intent = world.intent(40, Vec::new());
+        intent.on_unreviewed = setting;
+        let mut coverage = Coverage::default();
+        coverage.add("ci.yml", Reading::TextOnly);
+        intent.report.outcome = coverage.outcome(0);
+        intent.report.coverage = coverage;
+        world.all(&intent).await;
+        let run = world.check_run();
+        assert_eq!((run.conclusion.as_deref(), run.title.as_deref()), (Some("neutral"), Some("Nothing to review")));
+        let summary = run.summary.unwrap();
+        assert!(summary.contains("nothing here that octoswarm has language rules for (1 file)"), "{summary}");
+        assert!(summary.contains("Read for secrets and merge markers only: 1 (`.yml`)."), "{summary}");
         assert!(world.github.posted().is_empty());
     }
 }

@@ -421,7 +421,7 @@ fn two_set_ups_never_share_a_state_folder() {
     let set_up = || SetUp::new(config(SocketAddr::from(([127, 0, 0, 1], 0)), dir.path()), Clock::system());
     let first = set_up().unwrap();
     let error = set_up().err().unwrap();
-    assert!(error.to_string().contains("another octoswarm is at work"), "{error}");
+    assert!(error.to_string().contains("another octoswarm already runs on this state: process "), "{error}");
     drop(first);
     assert!(set_up().is_ok(), "who went leaves nothing behind");
 }

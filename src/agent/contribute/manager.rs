@@ -10,6 +10,9 @@ use crate::artifact::{FilePlan, ReviewFacts};
 use crate::domain::{ChangeKind, FileDiff, NotRead};
 use crate::stdx::text::count;
 
+/// Why a file that the repository's `ignore` names is not read.
+pub const IGNORED: &str = "ignored by this repository's configuration";
+
 pub struct Manager;
 
 #[derive(Debug, Deserialize)]
@@ -18,7 +21,7 @@ pub struct ManagerInput {
 }
 
 impl Agent for Manager {
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     type Input = ManagerInput;
     type Output = FilePlan;
 
@@ -29,12 +32,19 @@ impl Agent for Manager {
     async fn run(&self, cx: &Context, ManagerInput { facts }: ManagerInput) -> Result<FilePlan, Error> {
         let ignored = globs(&facts.settings.ignore)?;
         let mut plan = FilePlan { not_read: facts.not_read, ..FilePlan::default() };
+        // What lies beyond the limits of a whole change is no single file's matter, whatever its language.
+        for unread in plan.not_read.iter_mut().filter(|unread| facts.files.iter().any(|file| file.path == unread.path))
+        {
+            unread.left_out = Language::of_path(&unread.path).is_none();
+        }
         for file in &facts.files {
             if !has_new_text(file) || plan.not_read.iter().any(|n| n.path == file.path) {
                 continue;
             }
             match reason_to_skip(cx, file, &ignored).await? {
-                Some(reason) => plan.not_read.push(NotRead { path: file.path.clone(), reason }),
+                Some((reason, left_out)) => {
+                    plan.not_read.push(NotRead { path: file.path.clone(), reason, left_out });
+                }
                 None => plan.read.push(PlannedFile {
                     path: file.path.clone(),
                     old_path: match file.kind {
@@ -70,23 +80,28 @@ fn has_new_text(file: &FileDiff) -> bool {
     }
 }
 
-async fn reason_to_skip(cx: &Context, file: &FileDiff, ignored: &GlobSet) -> Result<Option<String>, Error> {
+/// Why a file is not read, and whether that is as it should be.
+async fn reason_to_skip(cx: &Context, file: &FileDiff, ignored: &GlobSet) -> Result<Option<(String, bool)>, Error> {
     if file.kind == ChangeKind::Submodule {
-        return Ok(Some("submodule".into()));
+        return Ok(Some(("submodule".into(), true)));
     }
     if ignored.is_match(&file.path) {
-        return Ok(Some("ignored by this repository's configuration".into()));
-    }
-    if file.binary {
-        return Ok(Some("binary".into()));
+        return Ok(Some((IGNORED.into(), true)));
     }
     if cx.reviewing()?.change.is_generated(&file.path).await? {
-        return Ok(Some("marked as generated in .gitattributes".into()));
+        return Ok(Some(("marked as generated in .gitattributes".into(), true)));
+    }
+    if file.binary {
+        return Ok(Some(("binary".into(), Language::of_path(&file.path).is_none())));
     }
     Ok(None)
 }
 
-fn globs(patterns: &[String]) -> Result<GlobSet, Error> {
+/// The patterns of `ignore` as one.
+///
+/// # Errors
+/// When one of them is no glob.
+pub fn globs(patterns: &[String]) -> Result<GlobSet, Error> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         set.add(Glob::new(pattern).map_err(|e| Error::Setting(e.to_string()))?);

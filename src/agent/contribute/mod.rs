@@ -22,6 +22,6 @@ mod words;
 pub use analyst::Analyst;
 pub use coder::Coder;
 pub use explorer::Explorer;
-pub use manager::Manager;
+pub use manager::{IGNORED, Manager, globs};
 pub use pr::Pr;
 pub use scout::Scout;

@@ -229,7 +229,8 @@ fn notes(input: &PrInput, changed: &[ChangeNote]) -> Vec<String> {
         notes.extend(analysis.blockers.iter().map(|blocker| format!("open question: {blocker}")));
         notes.extend(analysis.warnings.iter().cloned());
         let is_test = |change: &ChangeNote| survey::is_test(&change.path);
-        if !changed.is_empty() && analysis.analysis.tests_required && !changed.iter().any(is_test) {
+        let is_code = |change: &ChangeNote| survey::is_code(&change.path);
+        if analysis.analysis.tests_required && changed.iter().any(is_code) && !changed.iter().any(is_test) {
             notes.push("no test was added".to_owned());
         }
     }

@@ -201,6 +201,11 @@ pub(super) fn is_docs(path: &str) -> bool {
     class(path, language(path)) == Class::Docs
 }
 
+/// Whether a path holds code that people wrote, tests and tools included.
+pub(super) fn is_code(path: &str) -> bool {
+    matches!(class(path, language(path)), Class::Source | Class::Test | Class::Aside)
+}
+
 /// Whether a path holds tests.
 pub(super) fn is_test(path: &str) -> bool {
     class(path, language(path)) == Class::Test

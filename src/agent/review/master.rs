@@ -1,14 +1,15 @@
 //! The master reviewer: merges, ranks, proves every fix, and gives an honest account of what was read.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Deserialize;
 
+use crate::agent::pack::ReadFile;
 use crate::agent::{Agent, Context, Error, Reviewing, Role};
 use crate::analysis::fix;
 use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
-use crate::domain::{Category, Coverage, Finding, NotRead, Outcome};
+use crate::domain::{Category, Coverage, Finding, Reading};
 use crate::stdx::text::count;
 
 pub struct Master;
@@ -23,7 +24,7 @@ pub struct MasterInput {
 }
 
 impl Agent for Master {
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     type Input = MasterInput;
     type Output = ReviewReport;
 
@@ -42,16 +43,16 @@ impl Agent for Master {
             }
         }
         rank(&mut findings);
-        let coverage = coverage(&plan, |path| files.get(path).and_then(|file| file.not_read.clone()));
+        let coverage = coverage(&plan, files);
         Ok(ReviewReport {
             present: files.values().flat_map(|file| &file.all).map(|finding| finding.fingerprint.clone()).collect(),
             settled_paths: files
                 .iter()
-                .filter(|(_, file)| file.absent || file.not_read.is_none())
+                .filter(|(_, file)| file.absent || matches!(file.reading, Reading::Whole | Reading::TextOnly))
                 .map(|(path, _)| path.clone())
                 .chain(removed(scene))
                 .collect(),
-            outcome: outcome(&findings, &coverage),
+            outcome: coverage.outcome(findings.len()),
             coverage,
             findings,
         })
@@ -129,27 +130,16 @@ fn rank(findings: &mut [Finding]) {
     });
 }
 
-fn coverage(plan: &FilePlan, not_read: impl Fn(&str) -> Option<String>) -> Coverage {
-    let mut skipped = plan.not_read.clone();
-    let mut read = 0;
-    for file in &plan.read {
-        match not_read(&file.path) {
-            Some(reason) => skipped.push(NotRead { path: file.path.clone(), reason }),
-            None => read += 1,
+fn coverage(plan: &FilePlan, files: &BTreeMap<String, ReadFile>) -> Coverage {
+    let mut coverage = Coverage { total: plan.not_read.len(), not_read: plan.not_read.clone(), ..Coverage::default() };
+    for planned in &plan.read {
+        let file = files.get(&planned.path);
+        coverage.add(&planned.path, file.map(|file| file.reading.clone()).unwrap_or_default());
+        if file.is_some_and(|file| file.syntax_errors) {
+            coverage.syntax_errors.push(planned.path.clone());
         }
     }
-    Coverage { read, total: plan.read.len() + plan.not_read.len(), not_read: skipped }
-}
-
-/// Nothing found in nothing read is not clean.
-fn outcome(findings: &[Finding], coverage: &Coverage) -> Outcome {
-    match (findings.len(), coverage.read, coverage.total) {
-        (0, 0, total) if total > 0 => Outcome::CouldNotReview {
-            reason: "none of the changed files could be read by the rules of a language that octoswarm knows".into(),
-        },
-        (0, ..) => Outcome::Clean,
-        (count, ..) => Outcome::Findings { count },
-    }
+    coverage
 }
 
 #[cfg(test)]
@@ -185,14 +175,5 @@ mod tests {
         let mut kept: Vec<&str> = kept.iter().map(|finding| finding.rule.0.as_str()).collect();
         kept.sort_unstable();
         assert_eq!(kept, ["b", "c"], "another category is another question");
-    }
-
-    #[test]
-    fn nothing_found_in_nothing_read_is_not_clean() {
-        let unread = Coverage { read: 0, total: 2, not_read: Vec::new() };
-        assert!(matches!(outcome(&[], &unread), Outcome::CouldNotReview { .. }));
-        let some = Coverage { read: 1, total: 2, not_read: Vec::new() };
-        assert_eq!(outcome(&[], &some), Outcome::Clean);
-        assert_eq!(outcome(&[], &Coverage::default()), Outcome::Clean, "only removals: nothing to read");
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::{Door, Exam};
 use crate::config::{Error, Registration, Resolution, ServerConfig, Source, Start};
-use crate::domain::{Clock, Secret};
-use crate::github;
+use crate::domain::Clock;
 use crate::stdx::disk::{self, Disk, Kind, Probe};
 use crate::stdx::error::chain;
+use crate::stdx::pem;
 use crate::stdx::text::size;
 use crate::store::{Figures, Look, Sight, Store};
 
@@ -23,33 +23,48 @@ const FEW_FILES: u64 = 10_000;
 const SLOW_WRITE: Duration = Duration::from_millis(100);
 /// A job that could run and has waited so long has nobody who works.
 const LONG_DUE: Duration = Duration::from_secs(10 * 60);
-/// Shorter secrets can be guessed by whoever holds one signed delivery.
-const SHORT_SECRET: usize = 16;
 
-pub(super) fn configuration(exam: &mut Exam<'_>, resolution: &Resolution) {
+/// What to do where a server runs and has no App.
+const OPEN_THE_LINK: &str = "it waits to be set up: open the link that it printed at its start (docs/setup.md)";
+
+pub(super) fn configuration(exam: &mut Exam<'_>, resolution: &Resolution, waits_for_set_up: bool) {
     exam.group = "configuration";
-    for fault in &resolution.faults {
+    // A key that is none has a check of its own.
+    let is_key = |fault: &&Error| matches!(fault, Error::PrivateKey { .. });
+    let (keys, faults): (Vec<&Error>, Vec<&Error>) = resolution.faults.iter().partition(is_key);
+    for fault in &faults {
         exam.fail("settings", one_line(&fault.to_string()), hint(fault));
     }
     let file = resolution.file.as_ref().map_or("no file".to_owned(), |file| file.display().to_string());
-    for warning in &resolution.warnings {
-        exam.warn("settings", warning, "correct its name or take it away");
+    // What is about a setting that has a check of its own is told there.
+    for warning in resolution.warnings.iter().filter(|warning| warning.setting.is_none()) {
+        exam.warn("settings", &warning.text, "correct its name or take it away");
     }
-    if resolution.faults.is_empty() {
-        let given = resolution.settings.iter().filter(|setting| setting.source != Source::Default).count();
-        exam.pass("settings", format!("all of them resolve; {file}, {given} of {} given", resolution.settings.len()));
+    if faults.is_empty() {
+        exam.pass("settings", format!("all of them can be read; {file}"));
     }
     let config = match &resolution.start {
         Some(Start::Configured(config)) => config,
         Some(Start::SetUp(_)) => {
-            let todo = "start `octoswarm serve` and register the App from the browser, or set `app_id`, `private_key_file` \
-                        and `webhook_secret_files` in octoswarm.toml";
+            let todo = if waits_for_set_up {
+                OPEN_THE_LINK
+            } else {
+                "start `octoswarm serve` and register the App from the browser, or set `app_id`, `private_key_file` and \
+                 `webhook_secret_files` in octoswarm.toml"
+            };
             exam.fail("app id", "no App is named anywhere", todo);
             return ["private key", "webhook secret"].iter().for_each(|name| exam.skip(name, "no App is configured"));
         }
         None => {
             let why = "the configuration is at fault";
-            return ["app id", "private key", "webhook secret"].iter().for_each(|name| exam.skip(name, why));
+            exam.skip("app id", why);
+            match keys.first() {
+                Some(Error::PrivateKey { from, why }) => {
+                    exam.fail("private key", format!("from {from}: {why}"), hint(keys[0]));
+                }
+                _ => exam.skip("private key", why),
+            }
+            return exam.skip("webhook secret", why);
         }
     };
     let source = resolution.settings.iter().find(|setting| setting.name == "app_id").map(|setting| &setting.source);
@@ -108,12 +123,9 @@ fn chmod(files: &[PathBuf]) -> String {
 fn key(exam: &mut Exam<'_>, resolution: &Resolution, config: &ServerConfig) {
     const NAME: &str = "private key";
     let (from, open) = origins(resolution, "private_key_file");
-    match github::key_bits(&config.private_key) {
-        Err(why) => exam.fail(
-            NAME,
-            format!("from {from}: {why}"),
-            "give the .pem file that GitHub made: the App's settings page > Private keys > Generate a private key",
-        ),
+    match pem::rsa_bits(config.private_key.expose()) {
+        // Whoever resolved the configuration has seen to it.
+        Err(why) => exam.skip(NAME, &why),
         Ok(bits) if !open.is_empty() => exam.warn(NAME, format!("RSA, {bits} bits, from {from}"), chmod(&open)),
         Ok(bits) => exam.pass(NAME, format!("RSA, {bits} bits, from {from}")),
     }
@@ -128,14 +140,9 @@ fn webhook_secret(exam: &mut Exam<'_>, resolution: &Resolution, config: &ServerC
         1 => format!("from {from}"),
         count => format!("{count}, all accepted, from {from}"),
     };
-    let short = |secret: &Secret| secret.expose().trim().chars().count() < SHORT_SECRET;
-    if secrets.iter().any(short) {
-        let seen = format!("{seen}; shorter than {SHORT_SECRET} characters");
-        exam.warn(
-            NAME,
-            seen,
-            "make a longer one, `openssl rand -hex 32`, and set it here and on the App's settings page",
-        );
+    let weak = resolution.warnings.iter().find(|warning| warning.setting == Some("webhook_secret_files"));
+    if let Some((why, todo)) = weak.and_then(|warning| warning.text.split_once(": ")) {
+        exam.warn(NAME, format!("{seen}; {why}"), todo);
     } else if open.is_empty() {
         exam.pass(NAME, seen);
     } else {
@@ -336,6 +343,9 @@ pub(super) fn address(exam: &mut Exam<'_>, listen: SocketAddr, door: Door) {
             let why = reason.map_or_else(String::new, |reason| format!(": {}", one_line(&reason)));
             let todo = "it cannot store deliveries now: see the checks of the state above, and its log";
             exam.fail(NAME, format!("{listen}: a running octoswarm, not ready{why}"), todo);
+        }
+        Door::WaitsForSetUp => {
+            exam.warn(NAME, format!("{listen}: a running octoswarm that waits to be set up"), OPEN_THE_LINK);
         }
         Door::Taken => {
             let todo = format!(

@@ -56,7 +56,12 @@ pub struct Options {
 #[derive(Debug)]
 pub enum Door {
     Free,
-    Ours { ready: bool, reason: Option<String> },
+    Ours {
+        ready: bool,
+        reason: Option<String>,
+    },
+    /// A server of ours that has no App yet.
+    WaitsForSetUp,
     Taken,
     Unusable(std::io::Error),
 }
@@ -97,7 +102,13 @@ async fn all(
     door: impl AsyncFnOnce(SocketAddr) -> Door,
 ) {
     let clock = Clock::system();
-    local::configuration(exam, resolution);
+    // Asked first: a server that waits for its App explains why none is named.
+    let door = match resolution.listen {
+        Some(listen) => Some((listen, door(listen).await)),
+        None => None,
+    };
+    let waits = matches!(door, Some((_, Door::WaitsForSetUp)));
+    local::configuration(exam, resolution, waits);
     local::state(exam, resolution, &clock).await;
     let config = match &resolution.start {
         _ if options.offline => Err("--offline"),
@@ -113,8 +124,8 @@ async fn all(
         }
     }
     exam.group = "address";
-    match resolution.listen {
-        Some(listen) => local::address(exam, listen, door(listen).await),
+    match door {
+        Some((listen, door)) => local::address(exam, listen, door),
         None => exam.skip("listen", "the configuration is at fault"),
     }
 }

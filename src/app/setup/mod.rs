@@ -32,8 +32,8 @@ pub enum Error {
     #[error("{path} cannot be written: {reason}")]
     State { path: String, reason: String },
     /// Two would make two Apps, and the second would write over the keys of the first.
-    #[error("another octoswarm is at work in {path}: {reason}; stop it, or give this one another folder with --state")]
-    Taken { path: String, reason: String },
+    #[error("{message}; {hint}")]
+    Taken { message: String, hint: &'static str },
     #[error("the App's manifest is damaged: {0}")]
     Manifest(String),
     /// Nothing of that name was begun here, or it was used already.
@@ -127,7 +127,9 @@ impl SetUp {
         check_state(&config.state)?;
         let path = || config.state.display().to_string();
         let lock = Store::reserve(&config.state).map_err(|error| match error {
-            store::Error::Locked { holder, .. } => Error::Taken { path: path(), reason: holder },
+            error @ store::Error::Locked { .. } => {
+                Error::Taken { message: error.to_string(), hint: error.hint().unwrap_or_default() }
+            }
             error => Error::State { path: path(), reason: error.to_string() },
         })?;
         Ok(Self(Arc::new(Inner {

@@ -8,13 +8,16 @@ mod story;
 mod swarm;
 mod tree;
 
+use std::convert::Infallible;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context;
+use tempfile::TempDir;
 
+use super::interrupt::{Interrupt, Interrupts};
 use super::{Exit, args, report};
 use crate::demo::{AppManifest, GitHubBox, Options};
 use server::{Server, Settings};
@@ -28,9 +31,39 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     if let Some(play) = args.play {
         return play::cmd_play(play).await;
     }
+    // Before anything is on the disk: from the first moment on, whoever ends us leaves nothing behind.
+    let mut interrupts = Interrupts::catch()?;
     if args.set_up {
-        return without_app(args.box_port).await;
+        return tokio::select! {
+            failed = without_app(args.box_port) => failed.map(|never| match never {}).map_err(Into::into),
+            told = interrupts.next() => Ok(told.exit()),
+        };
     }
+    let stays = !args.once && !args.json && std::io::stdout().is_terminal();
+    let Stage { mut story, folder } = tokio::select! {
+        told = tell(args) => told?,
+        // What was begun is dropped: first the server, then the box, then the folder that they stood in.
+        told = interrupts.next() => return Ok(told.exit()),
+    };
+    let ok = story.came_out_right();
+    // Ctrl-C is how a demo that stays up is ended: the story was told, and decides.
+    let ended = if stays { Some(stay(&mut story, &folder, &mut interrupts).await?) } else { None };
+    story.end().await;
+    drop(folder);
+    Ok(match ended.filter(|told| *told != Interrupt::Pressed) {
+        Some(told) => told.exit(),
+        None if ok => ExitCode::SUCCESS,
+        None => ExitCode::from(super::EXIT_FINDINGS),
+    })
+}
+
+/// Who plays, and the folder of keys and state. Dropped in this order.
+struct Stage {
+    story: Story,
+    folder: TempDir,
+}
+
+async fn tell(args: args::Demo) -> anyhow::Result<Stage> {
     let began = Instant::now();
     let show = Show::new(args.json);
     let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
@@ -57,7 +90,6 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
 
     let mut story = Story::new(github, server, show).await?;
     story.tell().await.with_context(|| "the story could not be told to its end")?;
-    let ok = story.came_out_right();
     if let Some(record) = &args.record {
         record_documents(&runs, record).context("the documents of the runs could not be recorded")?;
     }
@@ -66,11 +98,7 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     } else {
         story.conclude(began.elapsed());
     }
-    if !args.once && !args.json && std::io::stdout().is_terminal() {
-        stay(&mut story).await?;
-    }
-    story.end().await;
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(super::EXIT_FINDINGS) })
+    Ok(Stage { story, folder })
 }
 
 /// Appends what the server wrote into the folders of its runs, one line each: material for checks by programs of others.
@@ -88,43 +116,51 @@ fn record_documents(runs: &Path, record: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A GitHub without an App, for whoever wants to see set-up.
-async fn without_app(port: u16) -> Exit {
+/// A GitHub without an App, for whoever wants to see set-up; up until it is dropped.
+async fn without_app(port: u16) -> anyhow::Result<Infallible> {
     let options = Options { unregistered: true, port, ..Options::new(AppManifest::parse(MANIFEST)?, "") };
     let github = GitHubBox::start(options).await?;
     for repo in [REPO, "octo/website"] {
         github.people().create_repo(repo, tree::change("main")).await?;
+        github.people().add_collaborator(repo, "mona", "write").await?;
     }
+    let _door = play::Door::open(&github)?;
     report::line(&format!("a GitHub in a box is at {}", github.web_url()));
-    report::note(
-        "it has the organisation `octo` and no App: run `octoswarm serve --state DIR`, and give this address as the Enterprise Server",
-    );
-    tokio::signal::ctrl_c().await?;
-    github.stop().await;
-    Ok(ExitCode::SUCCESS)
+    report::note("it has the organisation `octo` and no App. From another terminal:");
+    report::note(&format!("  {} serve --state DIR", program()));
+    report::note("Open the link that it prints, and give the box's address as the GitHub Enterprise Server.");
+    report::note("Once the App is installed, this makes work for it:");
+    for what in PLAYS_ISSUES {
+        report::note(&format!("  {} demo {what}", program()));
+    }
+    report::note("Ctrl-C stops it.");
+    std::future::pending().await
 }
 
-/// Keeps box and server up for whoever wants to play, until Ctrl-C.
-async fn stay(story: &mut Story) -> anyhow::Result<()> {
-    let door = play::Door::open(story.github())?;
+/// How this program was called, for commands that are shown to be typed.
+fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "octoswarm".to_owned())
+}
+
+/// What can be played where there are no branches yet.
+const PLAYS_ISSUES: [&str; 2] = ["issue \"A title\" ./text.md", "label NUMBER"];
+
+/// Keeps box and server up for whoever wants to play, until it is told to stop.
+async fn stay(story: &mut Story, folder: &TempDir, interrupts: &mut Interrupts) -> anyhow::Result<Interrupt> {
+    let _door = play::Door::open(story.github())?;
     report::line(&format!("\nBox and server stay up. Clone it: git clone {}", story.clone_url()));
-    let program = std::env::args().next().unwrap_or_else(|| "octoswarm".to_owned());
+    let program = program();
     report::line("From another terminal:");
-    for what in [
-        "push my-branch api/new.py ./new.py",
-        "open my-branch \"A title\"",
-        "comment 1 \"/swarm status\"",
-        "issue \"A title\" ./text.md",
-        "label NUMBER",
-    ] {
+    let plays = ["push my-branch api/new.py ./new.py", "open my-branch \"A title\"", "comment 1 \"/swarm status\""];
+    for what in plays.into_iter().chain(PLAYS_ISSUES) {
         report::line(&format!("  {program} demo {what}"));
     }
     report::line(&format!("Numbers are those of {REPO}; `label` sets `swarm`, which asks for a pull request."));
+    let settings = server::settings_in(folder.path());
+    report::line(&format!("What the doctor says of this server: {program} doctor --config {}", settings.display()));
     report::line("Ctrl-C stops it.\n");
     tokio::select! {
-        watched = story.watch() => watched?,
-        pressed = tokio::signal::ctrl_c() => pressed?,
+        watched = story.watch() => watched.map(|never| match never {}),
+        told = interrupts.next() => Ok(told),
     }
-    door.close();
-    Ok(())
 }

@@ -22,21 +22,28 @@ struct Address {
     token: String,
 }
 
-/// The address on disk, for as long as the box is up.
-pub struct Door(PathBuf);
+/// The address on disk, until it is dropped with the box.
+pub struct Door {
+    path: PathBuf,
+    text: Vec<u8>,
+}
 
 impl Door {
     pub fn open(github: &GitHubBox) -> anyhow::Result<Self> {
         let path = address_file()?;
-        let address = Address { url: github.web_url(), token: github.control_token() };
-        file::write_private(&path, &serde_json::to_vec(&address)?)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self(path))
+        let text = serde_json::to_vec(&Address { url: github.web_url(), token: github.control_token() })?;
+        file::write_private(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { path, text })
     }
+}
 
-    pub fn close(self) {
-        // Gone already is as good.
-        let _gone = std::fs::remove_file(&self.0);
+impl Drop for Door {
+    fn drop(&mut self) {
+        // A demo that began later has put its own address there, which stays.
+        if std::fs::read(&self.path).is_ok_and(|text| text == self.text) {
+            // Gone already is as good.
+            let _gone = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -49,7 +56,7 @@ pub async fn cmd_play(play: Play) -> Exit {
         .json(&body)
         .send()
         .await
-        .context("the box does not answer: is `octoswarm demo` still up in the other terminal?")?;
+        .map_err(|_| anyhow::anyhow!("the box does not answer: is `octoswarm demo` still up in the other terminal?"))?;
     let (status, text) = (answer.status(), answer.text().await?);
     if status == reqwest::StatusCode::NOT_FOUND {
         return Err(Failure::Usage(anyhow::anyhow!("{REPO} has no issue or pull request of that number")));

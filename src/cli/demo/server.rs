@@ -3,13 +3,21 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::stdx::file;
+
+const KEY: &str = "app.pem";
+const SECRET: &str = "webhook.secret";
+
+/// The configuration of the server whose folder this is.
+pub fn settings_in(folder: &Path) -> PathBuf {
+    folder.join("octoswarm.toml")
+}
 
 /// What the child needs to find the box; everything else is as in production.
 pub struct Settings {
@@ -20,7 +28,10 @@ pub struct Settings {
     pub webhook_secret: String,
 }
 
-/// A place on disk and a port that survive the child's death.
+/// How long a child that was killed may take to be gone.
+const DYING: Duration = Duration::from_secs(5);
+
+/// A place on disk and a port that survive the child's death. Dropped, it leaves no child.
 pub struct Server {
     settings: Settings,
     folder: PathBuf,
@@ -31,12 +42,14 @@ pub struct Server {
 impl Server {
     /// Starts the server on a free port of this machine.
     pub async fn start(settings: Settings, folder: &Path) -> anyhow::Result<Self> {
-        for (name, text) in [("app.pem", &settings.private_key), ("webhook.secret", &settings.webhook_secret)] {
+        for (name, text) in [(KEY, &settings.private_key), (SECRET, &settings.webhook_secret)] {
             file::write_private(&folder.join(name), text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
         }
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut server = Self { settings, folder: folder.to_owned(), listen, child: None };
         server.spawn().await?;
+        // For whoever asks something else of the same configuration: by now the port is known.
+        server.write_settings()?;
         Ok(server)
     }
 
@@ -63,7 +76,9 @@ impl Server {
     }
 
     async fn spawn(&mut self) -> anyhow::Result<()> {
-        let mut child = self.command()?.spawn().context("cannot start this program again as `serve`")?;
+        self.write_settings()?;
+        // Ours from its first moment: whoever stops waiting below has it ended.
+        let child = self.child.insert(self.command()?.spawn().context("cannot start this program again as `serve`")?);
         let stdout = child.stdout.take().context("the server has no standard output")?;
         let mut lines = BufReader::new(stdout).lines();
         let first = tokio::time::timeout(Duration::from_secs(30), lines.next_line())
@@ -73,8 +88,26 @@ impl Server {
             bail!("the server did not start; its log is {}", self.log().display());
         };
         self.listen = address.parse().context("the server's address")?;
-        self.child = Some(child);
         Ok(())
+    }
+
+    fn write_settings(&self) -> anyhow::Result<()> {
+        let path = |name: &str| self.folder.join(name).display().to_string();
+        let settings = toml::Table::from_iter([
+            ("app_id".to_owned(), toml::Value::try_from(self.settings.app_id)?),
+            ("private_key_file".to_owned(), path(KEY).into()),
+            ("webhook_secret_files".to_owned(), vec![path(SECRET)].into()),
+            ("api_url".to_owned(), self.settings.api_url.as_str().into()),
+            ("web_url".to_owned(), self.settings.web_url.as_str().into()),
+            ("state".to_owned(), path("state").into()),
+            ("listen".to_owned(), self.listen.to_string().into()),
+            // The box is consistent at once and has no crowd to protect: no reason to wait for either.
+            ("settle_ms".to_owned(), 500.into()),
+            ("write_pace_ms".to_owned(), 0.into()),
+        ]);
+        let file = settings_in(&self.folder);
+        file::write_private(&file, toml::to_string(&settings)?.as_bytes())
+            .with_context(|| format!("cannot write {}", file.display()))
     }
 
     #[expect(
@@ -85,20 +118,12 @@ impl Server {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log())?;
         let mut command = Command::new(std::env::current_exe().context("where this program is")?);
         command
-            .arg("serve")
+            .args(["serve", "--until-input-ends", "--config"])
+            .arg(settings_in(&self.folder))
             .env_clear()
-            .env("OCTOSWARM_APP_ID", self.settings.app_id.to_string())
-            .env("OCTOSWARM_PRIVATE_KEY_FILE", self.folder.join("app.pem"))
-            .env("OCTOSWARM_WEBHOOK_SECRET_FILE", self.folder.join("webhook.secret"))
-            .env("OCTOSWARM_API_URL", &self.settings.api_url)
-            .env("OCTOSWARM_WEB_URL", &self.settings.web_url)
-            .env("OCTOSWARM_STATE", self.state())
-            .env("OCTOSWARM_LISTEN", self.listen.to_string())
-            // The box is consistent at once and has no crowd to protect: no reason to wait for either.
-            .env("OCTOSWARM_SETTLE_MS", "500")
-            .env("OCTOSWARM_WRITE_PACE_MS", "0")
             .current_dir(&self.folder)
-            .stdin(Stdio::null())
+            // Nothing is ever written there: it ends when we do, however we do.
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
             .kill_on_drop(true);
@@ -107,5 +132,20 @@ impl Server {
 
     pub fn log(&self) -> PathBuf {
         self.folder.join("server.log")
+    }
+}
+
+impl Drop for Server {
+    /// What still writes cannot be removed: the folder goes next, so the child has to be dead and not only dying.
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        if child.start_kill().is_err() {
+            // It has died by itself.
+            return;
+        }
+        let killed = Instant::now();
+        while matches!(child.try_wait(), Ok(None)) && killed.elapsed() < DYING {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }

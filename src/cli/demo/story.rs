@@ -1,6 +1,7 @@
 //! The story: who does what in the box, and what must have come of it.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -30,10 +31,11 @@ pub struct Scenario {
     pub duration_ms: u128,
 }
 
+/// Dropped in this order: nobody writes any more when the box goes.
 pub struct Story {
-    github: GitHubBox,
     server: Server,
     observer: Observer,
+    github: GitHubBox,
     show: Show,
     pub scenarios: Vec<Scenario>,
     /// Deliveries whose timeline was shown.
@@ -342,7 +344,7 @@ impl Story {
     }
 
     /// Shows what happens until dropped.
-    pub async fn watch(&mut self) -> anyhow::Result<()> {
+    pub async fn watch(&mut self) -> anyhow::Result<Infallible> {
         loop {
             self.settle().await?;
             self.show_news().await?;

@@ -1,8 +1,16 @@
 //! What came of an issue, for the person beside the diff.
 
 use super::note;
-use crate::app::local::{Done, Nothing};
+use crate::app::local::{Done, Form, Nothing};
 use crate::stdx::text::{count, visible_line};
+
+/// What an issue can say so that a mechanic understands it.
+const FORMS: [(Form, &str); 4] = [
+    (Form::Patch, "a patch in the issue"),
+    (Form::Replacement, "\"replace `a` by `b`\""),
+    (Form::Rule, "the name of a rule (`octoswarm rules` lists them)"),
+    (Form::StandardFile, "the name of a standard file that is missing"),
+];
 
 /// What was changed and what was not checked.
 pub fn fixed(done: &Done) {
@@ -21,10 +29,8 @@ pub fn not_fixed(nothing: &Nothing) {
     list("Understood:", &nothing.understood);
     list("How it could be done:", &nothing.plan);
     list("Where:", &nothing.files);
-    note(
-        "What would help: a patch in the issue; \"replace `a` by `b`\"; the name of a rule (`octoswarm rules` lists them); \
-         the name of a standard file that is missing.",
-    );
+    let forms = FORMS.iter().filter(|(form, _)| !nothing.given.contains(form));
+    note(&format!("What would help: {}.", forms.map(|(_, text)| *text).collect::<Vec<_>>().join("; ")));
 }
 
 fn list(title: &str, lines: &[String]) {

@@ -8,43 +8,42 @@ pub use fix::{fixed, not_fixed};
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use owo_colors::OwoColorize;
 use serde_json::json;
 
-use super::args::{Format, Output};
+use super::args::{FailOn, Format, Output};
 use super::{EXIT_FAILED, EXIT_FINDINGS, Exit};
-use crate::app::local::{self, Checked};
-use crate::domain::{Coverage, Finding, Outcome};
+use crate::app::local::{self, Checked, Compared};
+use crate::domain::{Coverage, Outcome, Severity, Subject};
 use crate::stdx::text::{count as counted, visible, visible_line};
-
-/// Source lines by path, for the snippets.
-type Sources = BTreeMap<String, Arc<str>>;
 
 /// Prints the result in the asked format and tells the exit code.
 pub fn print(checked: &Checked, output: &Output) -> Exit {
-    let Checked { findings, coverage, outcome, sources, .. } = checked;
+    let Checked { findings, outcome, warnings, .. } = checked;
+    warnings.iter().for_each(|text| warning(text));
     match output.format {
-        Format::Text => text::print(findings, coverage, outcome, sources),
+        Format::Text => text::print(checked),
         Format::Json => line(&serde_json::to_string_pretty(&document(checked))?),
-        Format::Sarif => line(&serde_json::to_string_pretty(&local::sarif(findings)?)?),
-        Format::Markdown => line(&local::markdown(findings, coverage, outcome)),
-        Format::Github => workflow::print(findings, coverage, outcome),
+        Format::Sarif => line(&serde_json::to_string_pretty(&local::sarif(checked)?)?),
+        Format::Markdown => line(&local::markdown(checked)),
+        Format::Github => workflow::print(checked),
     }
-    let at_bar = output.fail_on.bar().is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
+    let bar = output.fail_on.map_or(checked.fail_on, FailOn::bar);
+    let at_bar = bar.is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
     Ok(match outcome {
         _ if at_bar => ExitCode::from(EXIT_FINDINGS),
         Outcome::CouldNotReview { .. } => ExitCode::from(EXIT_FAILED),
-        Outcome::Clean | Outcome::Findings { .. } => ExitCode::SUCCESS,
+        Outcome::Clean | Outcome::Findings { .. } | Outcome::NothingToReview { .. } => ExitCode::SUCCESS,
     })
 }
 
 fn document(checked: &Checked) -> serde_json::Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "base": checked.base,
-        "head": checked.head,
+        "base": checked.compared.as_ref().map(|compared| &compared.base),
+        "head": checked.compared.as_ref().map(|compared| &compared.head),
         "outcome": checked.outcome,
         "coverage": checked.coverage,
         "findings": checked.findings,
@@ -54,44 +53,97 @@ fn document(checked: &Checked) -> serde_json::Value {
 /// More reasons than this fill the screen; the rest is counted.
 const REASONS: usize = 8;
 
-/// `12 files read; not read: 2 (binary), 1 (no rules for .css)`, most frequent reasons first.
+/// `read 12 of 15 files; read for secrets and merge markers only: 1 (.css); not read: 2 (binary)`, most frequent first.
 fn coverage_line(coverage: &Coverage) -> String {
+    let mut text = format!("read {} of {}", coverage.read, counted(coverage.total, "file"));
+    if !coverage.text_only.is_empty() {
+        text.push_str(&format!("; read for secrets and merge markers only: {}", tally(coverage.text_only_kinds())));
+    }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for skipped in &coverage.not_read {
         *reasons.entry(&skipped.reason).or_default() += 1;
     }
-    let mut text = format!("read {} of {}", coverage.read, counted(coverage.total, "file"));
-    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let rest = reasons.split_off(reasons.len().min(REASONS));
-    let shown = |(reason, count): &(&str, usize)| format!("{count} ({})", visible_line(reason));
-    let mut list: Vec<String> = reasons.iter().map(shown).collect();
-    if !rest.is_empty() {
-        let files: usize = rest.iter().map(|(_, count)| count).sum();
-        list.push(format!("{files} for {} other reasons (`--format json` names each file)", rest.len()));
-    }
-    if !list.is_empty() {
-        text.push_str(&format!("; not read: {}", list.join(", ")));
+    if !reasons.is_empty() {
+        let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        text.push_str(&format!("; not read: {}", tally(reasons)));
     }
     text
 }
 
-fn outcome_line(findings: &[Finding], outcome: &Outcome) -> String {
+/// `2 (binary), 1 (generated)`.
+fn tally(mut counts: Vec<(&str, usize)>) -> String {
+    let rest = counts.split_off(counts.len().min(REASONS));
+    let shown = |(what, count): &(&str, usize)| format!("{count} ({})", visible_line(what));
+    let mut list: Vec<String> = counts.iter().map(shown).collect();
+    if !rest.is_empty() {
+        let files: usize = rest.iter().map(|(_, count)| count).sum();
+        list.push(format!("{files} (and {} others; `--format json` names each file)", rest.len()));
+    }
+    list.join(", ")
+}
+
+/// Which files the parser did not understand; none when it understood all.
+fn misread_line(coverage: &Coverage) -> Option<String> {
+    let sentence = coverage.misread()?;
+    let named: Vec<String> = coverage.syntax_errors.iter().take(REASONS).map(|path| visible_line(path)).collect();
+    let more = coverage.syntax_errors.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!("{sentence}: {}{more}", named.join(", ")))
+}
+
+fn outcome_line(checked: &Checked) -> String {
+    let Checked { findings, outcome, compared, .. } = checked;
     match outcome {
-        Outcome::Clean => "clean".into(),
-        Outcome::CouldNotReview { reason } => format!("could not review: {}", visible_line(reason)),
+        Outcome::Clean => match compared {
+            Some(Compared { nothing: true, since, .. }) => {
+                format!("nothing has changed since `{}`", visible_line(since))
+            }
+            Some(_) | None => "clean".into(),
+        },
+        Outcome::NothingToReview { reason } => visible_line(reason),
+        Outcome::CouldNotReview { reason } => format!("{}: {}", could_not(checked), visible_line(reason)),
         Outcome::Findings { count } => {
             let by = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-            use crate::domain::Severity::{High, Low, Medium};
+            use Severity::{High, Low, Medium};
             format!("{}: {} high, {} medium, {} low", counted(*count, "finding"), by(High), by(Medium), by(Low))
         }
     }
 }
 
-/// One line on standard output. A reader that went away (`| head`) ends the output, not the program.
+fn could_not(checked: &Checked) -> &'static str {
+    match checked.subject() {
+        Subject::Change => "could not review",
+        Subject::Files => "could not scan",
+    }
+}
+
+/// The first error of standard output that is more than a reader's going away.
+static UNWRITTEN: OnceLock<std::io::Error> = OnceLock::new();
+
+fn wrote(result: std::io::Result<()>) {
+    // A reader that went away (`| head`) ends the output, not the program.
+    if let Err(error) = result
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        let _an_earlier_one_is_told = UNWRITTEN.set(error);
+    }
+}
+
+/// Whether all that was said on standard output has arrived, as far as the system knows.
+///
+/// # Errors
+/// What kept it from being written: a full disk, for instance.
+pub fn written() -> Result<(), &'static std::io::Error> {
+    use std::io::Write;
+    wrote(std::io::stdout().flush());
+    UNWRITTEN.get().map_or(Ok(()), Err)
+}
+
+/// One line on standard output. What goes wrong is told by [`written`].
 pub fn line(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stdout(), "{text}");
+    wrote(writeln!(anstream::stdout(), "{text}"));
 }
 
 /// Text that another program reads, byte for byte; on a terminal nothing in it may steer.
@@ -99,7 +151,7 @@ pub fn raw(text: &str) {
     use std::io::{IsTerminal, Write};
     let stdout = std::io::stdout();
     let text = if stdout.is_terminal() { visible(text) } else { text.to_owned() };
-    let _reader_gone = stdout.lock().write_all(text.as_bytes());
+    wrote(stdout.lock().write_all(text.as_bytes()));
 }
 
 /// What a person is told beside the output that a program reads.

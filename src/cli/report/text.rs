@@ -3,17 +3,32 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use owo_colors::OwoColorize;
 
-use super::{Sources, coverage_line, line, outcome_line};
-use crate::domain::{Coverage, Finding, Fix, Outcome, Severity, Span};
+use super::{coverage_line, line, misread_line, outcome_line};
+use crate::app::local::{Checked, Compared};
+use crate::domain::{Category, Finding, Fix, Severity, Span};
 use crate::stdx::text::{visible, visible_line, visible_source};
 
-pub fn print(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, sources: &Sources) {
+pub fn print(checked: &Checked) {
+    let Checked { findings, coverage, sources, compared, .. } = checked;
     for finding in findings {
         line(&render(finding, sources.get(&finding.path).map(|text| &**text)));
         line("");
     }
-    line(&format!("{}", outcome_line(findings, outcome).bold()));
+    line(&format!("{}", outcome_line(checked).bold()));
+    if findings.iter().any(|finding| finding.category == Category::Critical) {
+        line("(critical is a kind of finding, wrong or exploitable code; high, medium and low are the severities)");
+    }
     line(&coverage_line(coverage));
+    misread_line(coverage).iter().for_each(|text| line(text));
+    compared.iter().for_each(|compared| line(&compared_line(compared)));
+}
+
+/// `compared 1a2b3c4 (merge base with `main`) with the work tree on 5d6e7f8`.
+fn compared_line(compared: &Compared) -> String {
+    let short = |id: &str| id.chars().take(7).collect::<String>();
+    let tree = if compared.work_tree { "the work tree on " } else { "" };
+    let (base, head, since) = (short(&compared.base), short(&compared.head), visible_line(&compared.since));
+    format!("compared {base} (merge base with `{since}`) with {tree}{head}")
 }
 
 /// One finding with its lines; without them when the source is not at hand.

@@ -1,14 +1,17 @@
 //! GitHub Actions workflow commands: each finding becomes an annotation of the run.
 
-use super::{coverage_line, line, outcome_line};
-use crate::domain::{Coverage, Finding, Outcome, Severity};
+use super::{could_not, coverage_line, line, misread_line, outcome_line};
+use crate::app::local::Checked;
+use crate::domain::{Finding, Outcome, Severity};
 
-pub fn print(findings: &[Finding], coverage: &Coverage, outcome: &Outcome) {
+pub fn print(checked: &Checked) {
+    let Checked { findings, coverage, outcome, .. } = checked;
     findings.iter().for_each(|finding| line(&command(finding)));
     if let Outcome::CouldNotReview { reason } = outcome {
-        line(&format!("::warning title=octoswarm::{}", data(&format!("could not review: {reason}"))));
+        line(&format!("::warning title=octoswarm::{}", data(&format!("{}: {reason}", could_not(checked)))));
     }
-    line(&format!("{}; {}", outcome_line(findings, outcome), coverage_line(coverage)));
+    line(&format!("{}; {}", outcome_line(checked), coverage_line(coverage)));
+    misread_line(coverage).iter().for_each(|text| line(text));
 }
 
 fn command(finding: &Finding) -> String {

@@ -7,7 +7,11 @@ use super::sample::Sample;
 use crate::support::git;
 
 /// Programs that the documents may use beside ours; each has to be there for a reader of these pages.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 23] = [
+    "echo",
+    "gh",
+    "shasum",
+    "tar",
     "cat",
     "cd",
     "chmod",

@@ -233,12 +233,12 @@ async fn a_comment_whose_answer_never_came_is_found_again() {
         () = talk.world.github.wait_withheld() => {}
     }
     talk.world.github.release_withheld();
-    assert_eq!(talk.row(&talk.answer_key()).await.state, EffectState::Sent);
+    let row = talk.row(&talk.answer_key()).await;
+    assert_eq!(row.state, EffectState::Sent);
     // The next life has more to say.
     let id = talk.say(&talk.answer("fix", fixed())).await.unwrap();
     assert_eq!(talk.only().id, id.0);
     assert!(talk.only().body.contains("pushed as"));
-    let row = talk.row(&talk.answer_key()).await;
     let looked = talk.world.github.calls();
     let looked = looked.iter().rfind(|call| call.method == "GET" && call.path.contains("/comments")).unwrap().at;
     let after = looked - row.sent_at.unwrap();
