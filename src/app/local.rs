@@ -1,5 +1,7 @@
 //! Work without GitHub: the same flow over any local repository, and a scan of whole trees.
 
+mod audit;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +19,8 @@ use crate::pipeline::{self, Journal};
 use crate::stdx::text::iso8601;
 use crate::workspace::{Found, Limits, Side, Tree};
 use crate::{publish, workspace};
+
+pub use audit::{Audited, audit, unanswered, write};
 
 pub use crate::analysis::RuleInfo;
 

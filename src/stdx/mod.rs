@@ -1,5 +1,5 @@
 //! What the standard library lacks: hashes as hex, atomic files, disks, hosts, errors in one line, text trimming,
-//! unguessable words.
+//! unguessable words, flat pictures.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
@@ -9,5 +9,6 @@ pub mod error;
 pub mod file;
 pub mod hash;
 pub mod net;
+pub mod png;
 pub mod text;
 pub mod token;

@@ -1,5 +1,6 @@
 //! What a file of code offers and asks for: its public items with their comments, its imports, its HTTP routes.
 
+mod extents;
 mod imports;
 mod items;
 mod literal;
@@ -9,9 +10,10 @@ use super::Language;
 use super::engine::{TreeNode, parse};
 use super::language;
 
+pub use extents::Extent;
 pub use imports::Import;
 pub use items::Item;
-pub use route::{Mount, Parameter, Place, Route, path_template};
+pub use route::{Mount, Parameter, Route, path_template};
 
 /// One file, read once.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +26,8 @@ pub struct Outline {
     pub routes: Vec<Route>,
     /// Where routers of this file, or of others, are hung in.
     pub mounts: Vec<Mount>,
+    /// None of a file of tests.
+    pub extents: Vec<Extent>,
 }
 
 impl Outline {
@@ -37,7 +41,7 @@ impl Outline {
             return Some(Self { language: Some(language), imports, ..Self::default() });
         }
         let (routes, mounts) = route::read(language, &root, &imports);
-        Some(Self { language: Some(language), items: items::read(language, &root), imports, routes, mounts })
+        Some(Self { language: Some(language), items: items::read(language, &root), extents: extents::read(&root), imports, routes, mounts })
     }
 }
 

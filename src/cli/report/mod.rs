@@ -1,9 +1,11 @@
 //! What a review looks like on standard output, in each format.
 
+mod audit;
 mod fix;
 mod text;
 mod workflow;
 
+pub use audit::audited;
 pub use fix::{fixed, not_fixed};
 
 use std::collections::BTreeMap;
@@ -55,7 +57,7 @@ fn document(checked: &Checked) -> serde_json::Value {
 const REASONS: usize = 8;
 
 /// `12 files read; not read: 2 (binary), 1 (no rules for .css)`, most frequent reasons first.
-fn coverage_line(coverage: &Coverage) -> String {
+pub fn coverage_line(coverage: &Coverage) -> String {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for skipped in &coverage.not_read {
         *reasons.entry(&skipped.reason).or_default() += 1;

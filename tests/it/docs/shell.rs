@@ -29,7 +29,7 @@ const KNOWN: [&str; 19] = [
     "mv",
 ];
 /// Verbs that end by themselves, need no GitHub and change nothing outside the folder they run in.
-const SAFE: [&str; 5] = ["review", "scan", "rules", "fix", "--version"];
+const SAFE: [&str; 6] = ["review", "scan", "audit", "rules", "fix", "--version"];
 
 /// One command that a reader types, with what stands below it.
 #[derive(Debug)]
