@@ -51,7 +51,8 @@ fn zlib(raw: &[u8], row: usize) -> Vec<u8> {
     bits.put(0b011, 3);
     let mut at = 0;
     while let Some(byte) = raw.get(at) {
-        let (length, distance) = [row, 1].map(|distance| (run(raw, at, distance), distance)).into_iter().max().unwrap_or((0, 1));
+        let (length, distance) =
+            [row, 1].map(|distance| (run(raw, at, distance), distance)).into_iter().max().unwrap_or((0, 1));
         if length >= 3 {
             bits.length(length);
             bits.distance(distance);
@@ -151,7 +152,8 @@ mod tests {
         let mut out: Vec<u8> = Vec::new();
         assert_eq!((bit(), bit(), bit()), (1, 1, 0), "one last block with fixed codes");
         const LENGTHS: [usize; 29] = [
-            3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258,
+            3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195,
+            227, 258,
         ];
         loop {
             let mut code = (0..7).fold(0, |code, _| code * 2 + bit());

@@ -9,6 +9,7 @@
 
 mod accounts;
 mod analysis;
+mod audit;
 mod cli;
 mod cli_fix;
 mod coder;

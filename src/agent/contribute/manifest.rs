@@ -97,9 +97,9 @@ impl Manifests {
 
     /// Takes them from a codebase whose texts are at hand.
     pub(in crate::agent) fn of<'a>(survey: &Survey, text: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let texts = wanted(survey).into_iter().filter_map(|path| {
-            Some((path.to_owned(), text(path).filter(|text| text.len() <= MAX_TEXT)?.to_owned()))
-        });
+        let texts = wanted(survey)
+            .into_iter()
+            .filter_map(|path| Some((path.to_owned(), text(path).filter(|text| text.len() <= MAX_TEXT)?.to_owned())));
         Self::new(texts.collect(), survey)
     }
 

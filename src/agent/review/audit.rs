@@ -130,7 +130,10 @@ fn critical_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<Critical
 
 fn faults(input: &ChecklistInput, said: impl Iterator<Item = (String, u32, String, String)>) -> Vec<String> {
     let said: Vec<_> = said.collect();
-    items::faults(&input.files, said.iter().map(|(file, line, what, advice)| (file.as_str(), *line, what.as_str(), advice.as_str())))
+    items::faults(
+        &input.files,
+        said.iter().map(|(file, line, what, advice)| (file.as_str(), *line, what.as_str(), advice.as_str())),
+    )
 }
 
 /// Runs an agent; its output counts when it has no faults. One that panics has failed, and nobody else with it.
@@ -145,11 +148,14 @@ fn attempt<T>(
         Ok((output, faults))
     }));
     match done {
-        Err(_) => Err(ErrorCode::ReviewAnalysisFailed.error(agent, "it stopped unexpectedly; the other agents went on")),
+        Err(_) => {
+            Err(ErrorCode::ReviewAnalysisFailed.error(agent, "it stopped unexpectedly; the other agents went on"))
+        }
         Ok(Err(error)) => Err(error),
         Ok(Ok((output, faults))) if faults.is_empty() => Ok(output),
         Ok(Ok((_, faults))) => {
-            Err(ErrorCode::OutputValidationFailed.error(agent, format!("its output is not valid: {}", faults.join("; "))))
+            Err(ErrorCode::OutputValidationFailed
+                .error(agent, format!("its output is not valid: {}", faults.join("; "))))
         }
     }
 }
@@ -173,7 +179,8 @@ mod tests {
     fn every_rule_and_measure_answers_one_question_and_every_answer_exists() {
         let engine = Engine::embedded().unwrap();
         let all = [Category::Debt, Category::Improvement, Category::Critical];
-        let questions: Vec<_> = all.into_iter().flat_map(|category| questions(category).iter().map(move |q| (category, q))).collect();
+        let questions: Vec<_> =
+            all.into_iter().flat_map(|category| questions(category).iter().map(move |q| (category, q))).collect();
         assert_eq!(questions.len(), 15 + 11 + 10);
         let mut wrong = Vec::new();
         for rule in engine.rules() {
@@ -201,8 +208,8 @@ mod tests {
         assert_eq!(
             open,
             [
-                "DEBT-02", "DEBT-03", "DEBT-04", "DEBT-05", "DEBT-06", "DEBT-08", "DEBT-09", "DEBT-14", "IMPR-02", "IMPR-05",
-                "IMPR-09", "IMPR-10", "CRIT-04", "CRIT-10"
+                "DEBT-02", "DEBT-03", "DEBT-04", "DEBT-05", "DEBT-06", "DEBT-08", "DEBT-09", "DEBT-14", "IMPR-02",
+                "IMPR-05", "IMPR-09", "IMPR-10", "CRIT-04", "CRIT-10"
             ],
             "what is not answered without a model"
         );

@@ -51,7 +51,11 @@ const fn measured(id: &'static str, title: &'static str, measures: &'static [&'s
 }
 
 const DEBT: &[Question] = &[
-    measured("DEBT-01", "Functions and files too large to be read at once", &[measure::LONG_FUNCTION, measure::LONG_FILE]),
+    measured(
+        "DEBT-01",
+        "Functions and files too large to be read at once",
+        &[measure::LONG_FUNCTION, measure::LONG_FILE],
+    ),
     asked("DEBT-02", "The same code in several places"),
     asked("DEBT-03", "Names that do not say what they name"),
     asked("DEBT-04", "Code that needs a comment and has none"),
@@ -88,13 +92,7 @@ const DEBT: &[Question] = &[
     answered(
         "DEBT-12",
         "Dead, unfinished or forgotten code",
-        &[
-            "dbg-macro",
-            "debug-output-left",
-            "debugger-left",
-            "unfinished-code",
-            "unreachable-code",
-        ],
+        &["dbg-macro", "debug-output-left", "debugger-left", "unfinished-code", "unreachable-code"],
     ),
     answered("DEBT-13", "Errors that nobody handles", &["print-stack-trace", "ts-ignore"]),
     asked("DEBT-14", "Parts that know too much of each other"),
@@ -237,6 +235,10 @@ const CRITICAL: &[Question] = &[
         "Files that strangers can read, choose or replace",
         &["archive-extracted-anywhere", "path-from-request", "predictable-temp-file", "world-writable-file"],
     ),
-    answered("CRIT-09", "Insecure or outdated means of protection", &["broken-cipher", "weak-hash", "weak-random-for-secret"]),
+    answered(
+        "CRIT-09",
+        "Insecure or outdated means of protection",
+        &["broken-cipher", "weak-hash", "weak-random-for-secret"],
+    ),
     asked("CRIT-10", "Events that matter and leave no trace"),
 ];

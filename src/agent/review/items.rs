@@ -23,7 +23,8 @@ impl Reading {
         let paths: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let folders: HashSet<&str> =
             paths.iter().flat_map(|path| path.match_indices('/').filter_map(|(at, _)| path.get(..at))).collect();
-        let exists = |path: &str| path.is_empty() || paths.contains(path) || folders.contains(path.trim_end_matches('/'));
+        let exists =
+            |path: &str| path.is_empty() || paths.contains(path) || folders.contains(path.trim_end_matches('/'));
         let found = parallel::map(files, |CodeFile { path, content }| {
             let mut found = engine.scan(path, content).findings;
             if crate::analysis::skip_reason(path, content.as_bytes()).is_none() {

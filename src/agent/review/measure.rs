@@ -26,7 +26,8 @@ const ITEMS: usize = 3;
 
 /// What stands out in one file. Tests are as long as they are.
 pub(super) fn findings(path: &str, text: &str) -> Vec<Finding> {
-    let Some(outline) = Outline::read(path, text).filter(|outline| !outline.extents.is_empty() || !outline.items.is_empty())
+    let Some(outline) =
+        Outline::read(path, text).filter(|outline| !outline.extents.is_empty() || !outline.items.is_empty())
     else {
         return Vec::new();
     };

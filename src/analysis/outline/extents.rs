@@ -62,10 +62,22 @@ fn nests(node: &TreeNode<'_>) -> bool {
                 || parent.kind() == node.kind()
                     && parent.field("alternative").is_some_and(|other| other.range() == node.range())
         }),
-        "for_statement" | "for_expression" | "for_in_statement" | "enhanced_for_statement" | "while_statement"
-        | "while_expression" | "loop_expression" | "do_statement" | "match_expression" | "match_statement"
-        | "switch_statement" | "switch_expression" | "expression_switch_statement" | "type_switch_statement"
-        | "select_statement" | "try_statement" => true,
+        "for_statement"
+        | "for_expression"
+        | "for_in_statement"
+        | "enhanced_for_statement"
+        | "while_statement"
+        | "while_expression"
+        | "loop_expression"
+        | "do_statement"
+        | "match_expression"
+        | "match_statement"
+        | "switch_statement"
+        | "switch_expression"
+        | "expression_switch_statement"
+        | "type_switch_statement"
+        | "select_statement"
+        | "try_statement" => true,
         _ => false,
     }
 }
@@ -88,7 +100,11 @@ mod tests {
             "def f(x):\n    for a in x:\n        if a:\n            pass\n        elif x:\n            pass\n    return 1\n",
             &[("f", 7, 2)],
         );
-        check("a.rs", "fn g(x: u8) {\n    if x > 1 {\n    } else if x > 0 {\n    } else if x == 0 {\n    }\n}\n", &[("g", 6, 1)]);
+        check(
+            "a.rs",
+            "fn g(x: u8) {\n    if x > 1 {\n    } else if x > 0 {\n    } else if x == 0 {\n    }\n}\n",
+            &[("g", 6, 1)],
+        );
         check("a.go", "package a\nfunc h() {\n\tfor {\n\t\tif a {\n\t\t} else if b {\n\t\t}\n\t}\n}\n", &[("h", 7, 2)]);
         check("a.js", "function k() {\n  if (a) {\n  } else if (b) {\n    while (c) {}\n  }\n}\n", &[("k", 6, 2)]);
         check("A.java", "class A {\n  void m() {\n    try { if (a) {} } finally {}\n  }\n}\n", &[("m", 3, 2)]);

@@ -21,9 +21,21 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>) -> Vec<Import> {
     for node in root.dfs() {
         match (language, &*node.kind()) {
             (Language::Rust, "use_declaration") => {
-                if let Some(argument) = node.field("argument") {
-                    rust(&argument.text(), "", &mut found);
+                let Some(argument) = node.field("argument") else { continue };
+                let mut own = Vec::new();
+                rust(&argument.text(), "", &mut own);
+                // Within a module of the same file, `super` is that file.
+                let inline = node.ancestors().filter(|above| above.kind() == "mod_item").count();
+                for import in &mut own {
+                    for _ in 0..inline {
+                        match import.from.strip_prefix("super::").or(Some("").filter(|_| import.from == "super")) {
+                            Some(rest) if rest.starts_with("super") => import.from = rest.to_owned(),
+                            Some(rest) => import.from = format!("self::{rest}"),
+                            None => {}
+                        }
+                    }
                 }
+                found.append(&mut own);
             }
             (Language::Rust, "mod_item") if node.field("body").is_none() => {
                 if let Some(name) = node.field("name") {
@@ -164,6 +176,11 @@ mod tests {
             &[("self::b", "b"), ("crate::c", "c"), ("crate::c::D", "E"), ("crate::f", "f")],
         );
         check(
+            "src/a/mod.rs",
+            "mod t { use super::x::Y; use super::super::z; }\n",
+            &[("self::x::Y", "Y"), ("super::z", "z")],
+        );
+        check(
             "a/b.py",
             "import os, x.y as z\nfrom .models import User\nfrom . import views\n",
             &[
@@ -180,7 +197,11 @@ mod tests {
             "import x, { y } from './x';\nconst { z } = require('../z');\nexport * from './w';\n",
             &[("./x", "x,y"), ("../z", "z"), ("./w", "")],
         );
-        check("a.go", "package a\nimport (\n\t\"fmt\"\n\ts \"e.com/m/store\"\n)\n", &[("fmt", "fmt"), ("e.com/m/store", "s")]);
+        check(
+            "a.go",
+            "package a\nimport (\n\t\"fmt\"\n\ts \"e.com/m/store\"\n)\n",
+            &[("fmt", "fmt"), ("e.com/m/store", "s")],
+        );
         check("A.java", "package a;\nimport static a.b.C;\nimport a.D;\nclass A {}\n", &[("a.b.C", "C"), ("a.D", "D")]);
     }
 }

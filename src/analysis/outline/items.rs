@@ -153,7 +153,9 @@ fn exported(root: &TreeNode<'_>) -> BTreeSet<String> {
                 if left == "module.exports" && right.kind() == "object" {
                     let short = right.children().filter(|child| child.kind() == "shorthand_property_identifier");
                     names.extend(short.map(|child| child.text().into_owned()));
-                } else if left == "module.exports" || left.starts_with("exports.") || left.starts_with("module.exports.")
+                } else if left == "module.exports"
+                    || left.starts_with("exports.")
+                    || left.starts_with("module.exports.")
                 {
                     names.insert(right.text().into_owned());
                 }
@@ -315,7 +317,11 @@ mod tests {
             "a.py",
             "class A(B):\n    \"\"\"An A.\n\n    Long.\n    \"\"\"\n    def run(self, x: int = 1) -> int:\n        '''Runs.'''\n        return x\n    def _no(self): pass\n\
              def f():\n    def inner(): pass\n",
-            &[("A", "class A(B)", "An A."), ("A.run", "def run(self, x: int = 1) -> int", "Runs."), ("f", "def f()", "")],
+            &[
+                ("A", "class A(B)", "An A."),
+                ("A.run", "def run(self, x: int = 1) -> int", "Runs."),
+                ("f", "def f()", ""),
+            ],
         );
         check(
             "a.ts",

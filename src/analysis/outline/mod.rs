@@ -41,7 +41,14 @@ impl Outline {
             return Some(Self { language: Some(language), imports, ..Self::default() });
         }
         let (routes, mounts) = route::read(language, &root, &imports);
-        Some(Self { language: Some(language), items: items::read(language, &root), extents: extents::read(&root), imports, routes, mounts })
+        Some(Self {
+            language: Some(language),
+            items: items::read(language, &root),
+            extents: extents::read(&root),
+            imports,
+            routes,
+            mounts,
+        })
     }
 }
 

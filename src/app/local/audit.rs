@@ -40,8 +40,7 @@ pub async fn audit(path: PathBuf, output: Option<PathBuf>) -> Result<Audited, Er
     let work = move || {
         let (codebase, coverage) = read(&path, output.as_deref())?;
         let request = ReviewRequest { id: codebase_name(&path), params: BTreeMap::new() };
-        let aggregate =
-            audit::review(&engine, &request, codebase).map_err(|error| Error::Path(error.message))?;
+        let aggregate = audit::review(&engine, &request, codebase).map_err(|error| Error::Path(error.message))?;
         Ok(Audited { aggregate, coverage })
     };
     tokio::task::spawn_blocking(work).await.map_err(|_| Error::Path("the audit stopped unexpectedly".into()))?
@@ -134,11 +133,10 @@ pub fn write(aggregate: &Aggregate, dir: &Path, force: bool) -> Result<Vec<Strin
     let mut review = serde_json::to_vec_pretty(aggregate).map_err(|error| said("made", REVIEW, &error))?;
     review.push(b'\n');
     contents.insert(REVIEW.to_owned(), review);
-    let before: Record = std::fs::read(dir.join(RECORD))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default();
-    let state = |name: &str| state(&dir.join(name), before.files.get(name)).map_err(|error| said("looked at", name, &error));
+    let before: Record =
+        std::fs::read(dir.join(RECORD)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let state =
+        |name: &str| state(&dir.join(name), before.files.get(name)).map_err(|error| said("looked at", name, &error));
     let mut foreign = Vec::new();
     for name in contents.keys().map(String::as_str) {
         match state(name)? {

@@ -20,7 +20,10 @@ pub fn audited(audited: &Audited, unanswered: &[&str]) {
     let better =
         aggregate.improvement.iter().map(|i| (severity(i.severity), i.file.as_str(), i.line, i.description.as_str()));
     part("improvement", better.collect());
-    part("critical", aggregate.critical.iter().map(|i| ("high", i.file.as_str(), i.line, i.description.as_str())).collect());
+    part(
+        "critical",
+        aggregate.critical.iter().map(|i| ("high", i.file.as_str(), i.line, i.description.as_str())).collect(),
+    );
     for (agent, error) in &aggregate.errors {
         line(&format!("{} {agent} failed ({}): {}", "error:".red().bold(), error.code, visible_line(&error.message)));
     }

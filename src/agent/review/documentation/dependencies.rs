@@ -33,10 +33,15 @@ pub(super) fn page(source: &Source<'_>) -> String {
             continue;
         }
         any = true;
-        out.push_str(&format!("\n## {}\n\n| name | version | for | licence |\n| --- | --- | --- | --- |\n", file(manifest.path)));
+        out.push_str(&format!(
+            "\n## {}\n\n| name | version | for | licence |\n| --- | --- | --- | --- |\n",
+            file(manifest.path)
+        ));
         for dependency in found.iter().take(MAX_ROWS) {
             let kind = if dependency.kind.is_empty() { "running" } else { dependency.kind };
-            let licence = licences.get(dependency.name.as_str()).map_or_else(|| "not stated".to_owned(), |licence| prose(licence));
+            let licence = licences
+                .get(dependency.name.as_str())
+                .map_or_else(|| "not stated".to_owned(), |licence| prose(licence));
             let version = if dependency.version.is_empty() { "any".to_owned() } else { code(&dependency.version) };
             out.push_str(&format!("| {} | {version} | {kind} | {licence} |\n", code(&dependency.name)));
         }
@@ -77,7 +82,8 @@ fn cargo(table: &toml::Table) -> Vec<Dependency> {
     let mut take = |table: Option<&toml::Value>, kind| {
         for (name, value) in table.and_then(toml::Value::as_table).into_iter().flatten() {
             let written = value.as_str().or_else(|| value.get("version")?.as_str());
-            let elsewhere = ["git", "path"].iter().find_map(|key| Some(format!("{key}: {}", value.get(key)?.as_str()?)));
+            let elsewhere =
+                ["git", "path"].iter().find_map(|key| Some(format!("{key}: {}", value.get(key)?.as_str()?)));
             let shared = value.get("workspace").map(|_| "as in the workspace".to_owned());
             let version = written.map(str::to_owned).or(elsewhere).or(shared).unwrap_or_default();
             found.push(Dependency { name: name.clone(), version, kind });
@@ -230,8 +236,13 @@ fn licences(source: &Source<'_>) -> BTreeMap<String, String> {
     for lock in source.files.iter().filter(|file| file.path.ends_with("composer.lock")) {
         let Ok(lock) = serde_json::from_str::<Value>(lock.text) else { continue };
         for package in ["packages", "packages-dev"].iter().filter_map(|key| lock.get(key)?.as_array()).flatten() {
-            let licence: Vec<&str> =
-                package.get("license").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+            let licence: Vec<&str> = package
+                .get("license")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
             if let Some(name) = package.get("name").and_then(Value::as_str).filter(|_| !licence.is_empty()) {
                 found.insert(name.to_owned(), licence.join(" or "));
             }

@@ -68,7 +68,8 @@ pub(super) fn layout(graph: &Graph, name: &str) -> Layout {
     for (row, width) in rows.iter().zip(&widths) {
         let mut x = MARGIN + (widest - width) / 2;
         for at in row {
-            let (label, note) = (labels.get(*at).cloned().unwrap_or_default(), notes.get(*at).cloned().unwrap_or_default());
+            let (label, note) =
+                (labels.get(*at).cloned().unwrap_or_default(), notes.get(*at).cloned().unwrap_or_default());
             places.push((*at, Placed { x, y, width: width_of(*at), height: BOX_HEIGHT, label, note }));
             x += width_of(*at) + GAP;
         }
@@ -116,9 +117,8 @@ fn short(name: &str) -> String {
 /// Edges that close a circle, found going through the nodes in their order.
 fn back_edges(graph: &Graph) -> std::collections::BTreeSet<(usize, usize)> {
     let count = graph.nodes.len();
-    let next: Vec<Vec<usize>> = (0..count)
-        .map(|at| graph.edges.keys().filter(|(from, _)| *from == at).map(|(_, to)| *to).collect())
-        .collect();
+    let next: Vec<Vec<usize>> =
+        (0..count).map(|at| graph.edges.keys().filter(|(from, _)| *from == at).map(|(_, to)| *to).collect()).collect();
     let mut needed = vec![0_usize; count];
     for (_, to) in graph.edges.keys() {
         if let Some(by) = needed.get_mut(*to) {

@@ -1,12 +1,26 @@
-//! Letters of five by seven points, enough for names in a drawing.
+//! Letters of five by seven points, and two below the line, enough for names in a drawing.
 
 const HEIGHT: usize = 7;
+/// With what hangs below the line.
+const DEPTH: usize = 9;
 
 /// The rows of a letter from top to bottom, the leftmost point in bit 4; what is not ASCII is shown as `?`.
-pub(super) fn glyph(c: char) -> [u8; HEIGHT] {
-    let at = u32::from(c).checked_sub(0x20).and_then(|at| usize::try_from(at).ok());
-    at.and_then(|at| GLYPHS.get(at)).copied().unwrap_or([0x0e, 0x11, 0x01, 0x02, 0x04, 0x00, 0x04])
+pub(super) fn glyph(c: char) -> [u8; DEPTH] {
+    match c {
+        'g' => [0, 0, 0x0f, 0x11, 0x11, 0x11, 0x0f, 0x01, 0x0e],
+        'j' => [0x02, 0, 0x06, 0x02, 0x02, 0x02, 0x02, 0x12, 0x0c],
+        'p' => [0, 0, 0x1e, 0x11, 0x11, 0x11, 0x1e, 0x10, 0x10],
+        'q' => [0, 0, 0x0f, 0x11, 0x11, 0x11, 0x0f, 0x01, 0x01],
+        'y' => [0, 0, 0x11, 0x11, 0x11, 0x11, 0x0f, 0x01, 0x0e],
+        c => {
+            let at = u32::from(c).checked_sub(0x20).and_then(|at| usize::try_from(at).ok());
+            let [a, b, c, d, e, f, g] = at.and_then(|at| GLYPHS.get(at)).copied().unwrap_or(UNKNOWN);
+            [a, b, c, d, e, f, g, 0, 0]
+        }
+    }
 }
+
+const UNKNOWN: [u8; HEIGHT] = [0x0e, 0x11, 0x01, 0x02, 0x04, 0x00, 0x04];
 
 /// From the space on to `~`.
 #[rustfmt::skip]

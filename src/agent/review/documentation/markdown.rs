@@ -14,9 +14,9 @@ pub(super) fn prose(text: &str) -> String {
             '.' => folded.get(..at).is_some_and(|before| {
                 before.ends_with("www") || (!before.is_empty() && before.chars().all(|c| c.is_ascii_digit()))
             }),
-            ')' => folded.get(..at).is_some_and(|before| {
-                !before.is_empty() && before.chars().all(|c| c.is_ascii_digit())
-            }),
+            ')' => {
+                folded.get(..at).is_some_and(|before| !before.is_empty() && before.chars().all(|c| c.is_ascii_digit()))
+            }
             _ => false,
         };
         if acts {

@@ -54,7 +54,11 @@ pub(super) fn document(input: &DocumentationInput) -> DocumentationMap {
         Ok(Some(yaml)) => add("swagger.yaml", yaml),
         Err(why) => add(
             "swagger.md",
-            markdown::failure("`swagger.yaml`", &markdown::prose(&why), "the other pages, which name the routes as well."),
+            markdown::failure(
+                "`swagger.yaml`",
+                &markdown::prose(&why),
+                "the other pages, which name the routes as well.",
+            ),
         ),
     }
     let others: Vec<&str> = map.keys().map(String::as_str).collect();

@@ -94,7 +94,10 @@ pub(super) fn yaml(source: &Source<'_>, endpoints: &[Endpoint]) -> Result<Option
                 let operation = Operation {
                     operation_id: operation_id(endpoint, method, &mut ids),
                     summary: endpoint.summary.clone(),
-                    responses: BTreeMap::from([("default", Response { description: "Not stated where the route is declared." })]),
+                    responses: BTreeMap::from([(
+                        "default",
+                        Response { description: "Not stated where the route is declared." },
+                    )]),
                     source: format!("{}:{}", endpoint.file, endpoint.line),
                 };
                 item.operations.insert(method, operation);
@@ -103,7 +106,8 @@ pub(super) fn yaml(source: &Source<'_>, endpoints: &[Endpoint]) -> Result<Option
                 let place = format!("{}:{}", endpoint.file, endpoint.line);
                 let handler = endpoint.handler.as_ref().map(|handler| format!(" `{handler}`")).unwrap_or_default();
                 let said = endpoint.summary.as_ref().map(|said| format!(" {said}")).unwrap_or_default();
-                item.description = Some(format!("Which methods are answered, the handler{handler} decides ({place}).{said}"));
+                item.description =
+                    Some(format!("Which methods are answered, the handler{handler} decides ({place}).{said}"));
             }
         }
     }

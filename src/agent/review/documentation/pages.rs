@@ -21,7 +21,10 @@ pub(super) fn readme(source: &Source<'_>, endpoints: &[Endpoint], others: &[&str
         (None, None) => {}
     }
     if let Some(path) = source.document(&["readme"]) {
-        out.push_str(&format!("\nThe codebase has a page of its own: {}. What follows was read from its sources.\n", file(path)));
+        out.push_str(&format!(
+            "\nThe codebase has a page of its own: {}. What follows was read from its sources.\n",
+            file(path)
+        ));
     }
     let languages = source.languages();
     if !languages.is_empty() {
@@ -131,9 +134,12 @@ fn folders(source: &Source<'_>) -> String {
 fn commands(source: &Source<'_>) -> String {
     let commands = &source.project.commands;
     let mut out = String::new();
-    for (what, command) in
-        [("Install", &commands.install), ("Build", &commands.build), ("Test", &commands.test), ("Check", &commands.lint)]
-    {
+    for (what, command) in [
+        ("Install", &commands.install),
+        ("Build", &commands.build),
+        ("Test", &commands.test),
+        ("Check", &commands.lint),
+    ] {
         if !command.is_empty() {
             out.push_str(&format!("\n{what}:\n\n{}", block("console", command)));
         }
@@ -165,21 +171,30 @@ fn starts<'a>(source: &Source<'a>) -> Vec<&'a str> {
 pub(super) fn contributing(source: &Source<'_>) -> String {
     let mut out = String::from("# Contributing\n");
     match source.survey.first(GUIDES) {
-        Some(path) => out.push_str(&format!("\nThe codebase has its own guide, and it wins over this page: {}.\n", file(path))),
-        None => out.push_str("\nThe codebase has no guide of its own. What follows was read from its manifests and sources.\n"),
+        Some(path) => {
+            out.push_str(&format!("\nThe codebase has its own guide, and it wins over this page: {}.\n", file(path)))
+        }
+        None => out.push_str(
+            "\nThe codebase has no guide of its own. What follows was read from its manifests and sources.\n",
+        ),
     }
     let commands = &source.project.commands;
     out.push_str("\n## Setting up\n\n");
     if commands.install.is_empty() && commands.build.is_empty() {
         out.push_str("No manifest says how it is installed or built.\n");
     } else {
-        let steps: Vec<&str> =
-            [&commands.install, &commands.build].into_iter().map(String::as_str).filter(|step| !step.is_empty()).collect();
+        let steps: Vec<&str> = [&commands.install, &commands.build]
+            .into_iter()
+            .map(String::as_str)
+            .filter(|step| !step.is_empty())
+            .collect();
         let manager = &source.project.manager;
         let with = if manager.is_empty() { String::new() } else { format!("With {}:\n\n", prose(manager)) };
         out.push_str(&format!("{with}{}", block("console", &steps.join("\n"))));
     }
-    out.push_str("\n## Finding your way\n\nBegin with [`ARCHITECTURE.md`](./ARCHITECTURE.md), then [`API.md`](./API.md).\n");
+    out.push_str(
+        "\n## Finding your way\n\nBegin with [`ARCHITECTURE.md`](./ARCHITECTURE.md), then [`API.md`](./API.md).\n",
+    );
     out.push_str("\n## Testing\n\n");
     let tests: Vec<_> = source.of(Class::Test).filter(|file| file.language.is_some()).collect();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -187,7 +202,9 @@ pub(super) fn contributing(source: &Source<'_>) -> String {
         *places.entry(test.path.rsplit_once('/').map_or("(the root)", |(folder, _)| folder)).or_default() += 1;
     }
     if tests.is_empty() {
-        out.push_str("No file is named as a test. Tests that stand beside the code in its own files are not counted here.\n");
+        out.push_str(
+            "No file is named as a test. Tests that stand beside the code in its own files are not counted here.\n",
+        );
     } else {
         out.push_str(&format!("{} of tests:\n\n", count(tests.len(), "file")));
         for (folder, files) in places.iter().take(20) {
@@ -202,7 +219,8 @@ pub(super) fn contributing(source: &Source<'_>) -> String {
         command => out.push_str(&format!("\nThey are run with\n\n{}", block("console", command))),
     }
     out.push_str("\n## Style\n\n");
-    let styles: Vec<String> = STYLE_SETTINGS.iter().filter(|name| source.survey.has(name)).map(|name| file(name)).collect();
+    let styles: Vec<String> =
+        STYLE_SETTINGS.iter().filter(|name| source.survey.has(name)).map(|name| file(name)).collect();
     match (styles.as_slice(), commands.lint.as_str()) {
         ([], "") => out.push_str("No settings of a formatter or a linter were found.\n"),
         (styles, lint) => {
@@ -247,7 +265,8 @@ pub(super) fn architecture(source: &Source<'_>, graph: &Graph) -> String {
             "sources in Rust, Python, JavaScript, TypeScript, Go or Java outside the folders of tests, examples and vendored code.",
         );
     }
-    let mut out = format!("# Architecture of {}\n\n![Modules and who needs whom](./diagram.svg)\n", prose(&source.name));
+    let mut out =
+        format!("# Architecture of {}\n\n![Modules and who needs whom](./diagram.svg)\n", prose(&source.name));
     out.push_str("\n## Modules\n\n| module | files | lines | needs | needed by |\n| --- | ---: | ---: | --- | --- |\n");
     let names = |ends: Vec<usize>| {
         let shown: Vec<String> =
@@ -265,7 +284,9 @@ pub(super) fn architecture(source: &Source<'_>, graph: &Graph) -> String {
         .edges
         .keys()
         .filter(|(from, to)| from < to && graph.edges.contains_key(&(*to, *from)))
-        .filter_map(|(from, to)| Some(format!("- {} and {}\n", code(&graph.nodes.get(*from)?.name), code(&graph.nodes.get(*to)?.name))))
+        .filter_map(|(from, to)| {
+            Some(format!("- {} and {}\n", code(&graph.nodes.get(*from)?.name), code(&graph.nodes.get(*to)?.name)))
+        })
         .collect();
     if !mutual.is_empty() {
         out.push_str(&format!("\n## Modules that need each other\n\n{}", mutual.concat()));
@@ -289,7 +310,13 @@ pub(super) fn api(source: &Source<'_>) -> String {
         for item in items {
             shown += 1;
             let said = item.doc.as_deref().map(|doc| format!("\n  {}", prose(doc))).unwrap_or_default();
-            out.push_str(&format!("- {} {} (line {}): {}{said}\n", item.kind, code(&item.name), item.line, code(&item.signature)));
+            out.push_str(&format!(
+                "- {} {} (line {}): {}{said}\n",
+                item.kind,
+                code(&item.name),
+                item.line,
+                code(&item.signature)
+            ));
         }
     }
     if left > 0 {

@@ -83,7 +83,8 @@ fn renamed(
     templates: &mut HashMap<String, Vec<String>>,
 ) -> (String, Vec<(String, Kind)>) {
     let shape = parameters.iter().fold(path.clone(), |path, (name, _)| path.replacen(&format!("{{{name}}}"), "{}", 1));
-    let names = templates.entry(shape.clone()).or_insert_with(|| parameters.iter().map(|(name, _)| name.clone()).collect());
+    let names =
+        templates.entry(shape.clone()).or_insert_with(|| parameters.iter().map(|(name, _)| name.clone()).collect());
     let (mut out, mut rest) = (String::new(), shape.as_str());
     for name in names.iter() {
         let Some((before, after)) = rest.split_once("{}") else { break };
@@ -115,9 +116,8 @@ fn kind(written: &str) -> Kind {
     let plain = written.trim().trim_start_matches(['&', '*']).rsplit("::").next().unwrap_or_default();
     let plain = plain.rsplit('.').next().unwrap_or(plain).to_ascii_lowercase();
     let (name, format) = match plain.as_str() {
-        "int" | "integer" | "isize" | "usize" | "i8" | "i16" | "u8" | "u16" | "u32" | "short" | "biginteger" | "slong" => {
-            ("integer", None)
-        }
+        "int" | "integer" | "isize" | "usize" | "i8" | "i16" | "u8" | "u16" | "u32" | "short" | "biginteger"
+        | "slong" => ("integer", None),
         "i32" => ("integer", Some("int32")),
         "i64" | "u64" | "long" => ("integer", Some("int64")),
         "float" | "f32" | "f64" | "double" | "decimal" | "number" => ("number", None),
@@ -155,7 +155,8 @@ impl<'s, 'a> Hung<'s, 'a> {
         for (at, file) in source.files.iter().enumerate() {
             for mount in file.outline.iter().flat_map(|outline| &outline.mounts) {
                 let from = mount.from.as_deref();
-                let meant = from.and_then(|from| resolver.resolve(file, from)).and_then(|path| places.get(path)).copied();
+                let meant =
+                    from.and_then(|from| resolver.resolve(file, from)).and_then(|path| places.get(path)).copied();
                 // What is imported from elsewhere is nobody's here.
                 if let Some(target) = meant.or(Some(at).filter(|_| from.is_none())) {
                     into.entry(target).or_default().push((at, mount));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use crate::agent::review::parallel;
 use crate::agent::contribute::{Class, Manifests, Project, Survey, is_minor, project};
+use crate::agent::review::parallel;
 use crate::analysis::{Outline, skip_reason};
 use crate::artifact::server::Codebase;
 

@@ -74,9 +74,8 @@ impl Reader {
             "route" => {
                 let Some(options) = given.first().filter(|first| first.kind() == "object") else { return };
                 let Some(path) = property(options, "url").or_else(|| property(options, "path")) else { return };
-                let methods = pair(options, "method").map(|value| {
-                    value.dfs().filter_map(|inner| method(&literal(&inner)?)).collect::<Vec<_>>()
-                });
+                let methods = pair(options, "method")
+                    .map(|value| value.dfs().filter_map(|inner| method(&literal(&inner)?)).collect::<Vec<_>>());
                 let handler = pair(options, "handler");
                 for method in methods.unwrap_or_default() {
                     self.push(call, Some(method), path.clone(), handler.as_ref(), owner.clone());

@@ -27,7 +27,9 @@ pub(super) fn read(root: &TreeNode<'_>, imports: &[Import]) -> (Vec<Route>, Vec<
     }
     // A group that is given to a function is what that function's routes hang in.
     for node in root.dfs().filter(|node| node.kind() == "call_expression") {
-        let Some(function) = node.field("function").filter(|function| function.kind() == "identifier") else { continue };
+        let Some(function) = node.field("function").filter(|function| function.kind() == "identifier") else {
+            continue;
+        };
         for given in arguments(&node) {
             let name = given.text().into_owned();
             if found.groups.contains(&name) {
@@ -96,14 +98,26 @@ impl Reader {
                 };
                 let target = target.text().into_owned();
                 self.groups.insert(target.clone());
-                self.mounts.push(Mount { prefix, target, from: None, owners: self.owners(call, owner), place: Place::of(call) });
+                self.mounts.push(Mount {
+                    prefix,
+                    target,
+                    from: None,
+                    owners: self.owners(call, owner),
+                    place: Place::of(call),
+                });
             }
             "Mount" => {
                 let Some(prefix) = first else { return };
                 let Some(target) = given.get(1) else { return };
                 let target = target.field("function").unwrap_or_else(|| target.clone());
                 let target = target.field("field").unwrap_or(target).text().into_owned();
-                self.mounts.push(Mount { prefix, target, from: None, owners: self.owners(call, owner), place: Place::of(call) });
+                self.mounts.push(Mount {
+                    prefix,
+                    target,
+                    from: None,
+                    owners: self.owners(call, owner),
+                    place: Place::of(call),
+                });
             }
             "Any" => {
                 if let Some(path) = first.filter(|path| path.starts_with('/')) {
@@ -114,7 +128,8 @@ impl Reader {
                 let upper = verb.chars().all(|c| c.is_ascii_uppercase());
                 let title = self.titled && verb.starts_with(char::is_uppercase);
                 let Some(method) = method(verb).filter(|_| upper || title) else { return };
-                let Some(path) = first.filter(|path| given.len() > 1 && (path.is_empty() || path.starts_with('/'))) else {
+                let Some(path) = first.filter(|path| given.len() > 1 && (path.is_empty() || path.starts_with('/')))
+                else {
                     return;
                 };
                 self.push(call, Some(method), &path, given.last(), owner);
@@ -122,7 +137,14 @@ impl Reader {
         }
     }
 
-    fn push(&mut self, call: &TreeNode<'_>, method: Option<&'static str>, path: &str, handler: Option<&TreeNode<'_>>, owner: String) {
+    fn push(
+        &mut self,
+        call: &TreeNode<'_>,
+        method: Option<&'static str>,
+        path: &str,
+        handler: Option<&TreeNode<'_>>,
+        owner: String,
+    ) {
         let handler = handler.and_then(named);
         let name = handler.as_deref().and_then(|handler| handler.rsplit('.').next());
         let statement = call.ancestors().find(|above| above.kind() == "expression_statement");
@@ -142,7 +164,8 @@ impl Reader {
 
     /// The router's name and those of the functions around.
     fn owners(&self, call: &TreeNode<'_>, owner: String) -> Vec<String> {
-        let functions = call.ancestors().filter(|above| matches!(&*above.kind(), "function_declaration" | "method_declaration"));
+        let functions =
+            call.ancestors().filter(|above| matches!(&*above.kind(), "function_declaration" | "method_declaration"));
         let names = functions.filter_map(|above| above.field("name")).map(|name| name.text().into_owned());
         std::iter::once(owner).chain(names).collect()
     }
@@ -165,7 +188,9 @@ fn around(call: &TreeNode<'_>) -> String {
 
 /// gorilla's `.Methods("GET", "POST")` behind a route.
 fn chained_methods(call: &TreeNode<'_>) -> Vec<&'static str> {
-    let Some(selector) = call.parent().filter(|parent| parent.kind() == "selector_expression") else { return Vec::new() };
+    let Some(selector) = call.parent().filter(|parent| parent.kind() == "selector_expression") else {
+        return Vec::new();
+    };
     if !selector.field("field").is_some_and(|field| field.text() == "Methods") {
         return Vec::new();
     }

@@ -26,7 +26,8 @@ pub(super) fn read(root: &TreeNode<'_>) -> Vec<Route> {
         if found.is_empty() {
             continue;
         }
-        let class = node.ancestors().find(|above| matches!(&*above.kind(), "class_declaration" | "interface_declaration"));
+        let class =
+            node.ancestors().find(|above| matches!(&*above.kind(), "class_declaration" | "interface_declaration"));
         let around = class.as_ref().map(annotations).unwrap_or_default();
         // The clients of these libraries are declared with the same annotations.
         if around.iter().any(|annotation| matches!(annotation.name.as_str(), "FeignClient" | "RegisterRestClient")) {
@@ -55,9 +56,11 @@ fn spring(own: &[Annotation]) -> Option<Vec<(Option<&'static str>, String)>> {
     let (annotation, methods) = own.iter().find_map(|annotation| {
         let verb = annotation.name.strip_suffix("Mapping")?;
         if verb == "Request" {
-            let said = annotation.text.split("RequestMethod.").skip(1).filter_map(|rest| {
-                method(rest.split(|c: char| !c.is_ascii_alphabetic()).next()?)
-            });
+            let said = annotation
+                .text
+                .split("RequestMethod.")
+                .skip(1)
+                .filter_map(|rest| method(rest.split(|c: char| !c.is_ascii_alphabetic()).next()?));
             let said: Vec<_> = said.collect();
             let methods = if said.is_empty() { vec![None] } else { said.into_iter().map(Some).collect() };
             return Some((annotation, methods));
@@ -102,7 +105,8 @@ fn paths(arguments: &TreeNode<'_>) -> Vec<String> {
         } else {
             Some(child)
         };
-        found.extend(value.iter().flat_map(|value| value.dfs().filter_map(|inner| literal(&inner)).collect::<Vec<_>>()));
+        found
+            .extend(value.iter().flat_map(|value| value.dfs().filter_map(|inner| literal(&inner)).collect::<Vec<_>>()));
     }
     found
 }
@@ -115,7 +119,8 @@ fn types(node: &TreeNode<'_>) -> BTreeMap<String, String> {
         .filter(|child| child.kind() == "formal_parameter")
         .filter_map(|child| {
             let taken = annotations(&child);
-            let taken = taken.iter().find(|annotation| matches!(annotation.name.as_str(), "PathVariable" | "PathParam"))?;
+            let taken =
+                taken.iter().find(|annotation| matches!(annotation.name.as_str(), "PathVariable" | "PathParam"))?;
             let own = child.field("name")?.text().into_owned();
             Some((taken.paths.first().cloned().unwrap_or(own), child.field("type")?.text().into_owned()))
         })

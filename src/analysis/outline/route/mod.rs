@@ -105,7 +105,8 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>, imports: &[Import]) 
         }
         let last = rest.rsplit([':', '.']).next().unwrap_or_default();
         if !last.is_empty() {
-            mount.from = mount.from.take().or_else(|| Some(format!("self::{first}")).filter(|_| language == Language::Rust));
+            mount.from =
+                mount.from.take().or_else(|| Some(format!("self::{first}")).filter(|_| language == Language::Rust));
             last.clone_into(&mut mount.target);
         }
     }
@@ -130,10 +131,8 @@ pub(super) fn join(prefix: &str, path: &str) -> String {
 /// The named arguments of a call, without comments.
 fn arguments<'t>(call: &TreeNode<'t>) -> Vec<TreeNode<'t>> {
     let list = call.field("arguments");
-    list.map(|list| {
-        list.children().filter(|child| child.is_named() && !child.kind().contains("comment")).collect()
-    })
-    .unwrap_or_default()
+    list.map(|list| list.children().filter(|child| child.is_named() && !child.kind().contains("comment")).collect())
+        .unwrap_or_default()
 }
 
 /// A handler as it is named; none for one that is written on the spot.

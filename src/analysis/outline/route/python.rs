@@ -69,7 +69,9 @@ pub(super) fn read(root: &TreeNode<'_>) -> (Vec<Route>, Vec<Mount>) {
 
 /// `@app.route("/x", methods=[…])`, `@router.get("/x")` above a function.
 fn decorated(node: &TreeNode<'_>, routes: &mut Vec<Route>) {
-    let Some(definition) = node.field("definition").filter(|inner| inner.kind() == "function_definition") else { return };
+    let Some(definition) = node.field("definition").filter(|inner| inner.kind() == "function_definition") else {
+        return;
+    };
     for decorator in node.children().filter(|child| child.kind() == "decorator") {
         let Some(call) = decorator.children().find(|child| child.kind() == "call") else { continue };
         let Some(function) = call.field("function").filter(|function| function.kind() == "attribute") else { continue };
@@ -79,7 +81,8 @@ fn decorated(node: &TreeNode<'_>, routes: &mut Vec<Route>) {
             named.and_then(|value| literal(&value))
         });
         let Some(path) = path.filter(|path| path.is_empty() || path.starts_with('/')) else { continue };
-        let listed: Vec<&'static str> = keyword_argument(&call, "methods").map(|value| strings(&value)).unwrap_or_default();
+        let listed: Vec<&'static str> =
+            keyword_argument(&call, "methods").map(|value| strings(&value)).unwrap_or_default();
         let methods: Vec<Option<&'static str>> = match verb.as_str() {
             "route" if listed.is_empty() => vec![Some("get")],
             "route" | "api_route" => listed.into_iter().map(Some).collect(),
@@ -189,7 +192,9 @@ fn methods_of(node: &TreeNode<'_>) -> Vec<&'static str> {
             .filter(|method| *method != "options")
             .collect();
     }
-    let Some(decorated) = node.parent().filter(|parent| parent.kind() == "decorated_definition") else { return Vec::new() };
+    let Some(decorated) = node.parent().filter(|parent| parent.kind() == "decorated_definition") else {
+        return Vec::new();
+    };
     for decorator in decorated.children().filter(|child| child.kind() == "decorator") {
         let text = decorator.text();
         let text = text.trim_start_matches('@');

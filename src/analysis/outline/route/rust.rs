@@ -46,8 +46,9 @@ pub(super) fn read(root: &TreeNode<'_>) -> (Vec<Route>, Vec<Mount>) {
 
 fn handler(node: &TreeNode<'_>) -> Handler {
     #[expect(clippy::expect_used, reason = "a literal pattern; the tests of this room compile it")]
-    static EXTRACTED: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r":\s*(?:\w+::)*Path\s*<\s*(?:\(([^)]*)\)|([^<>,]+))\s*>").expect("the pattern is valid"));
+    static EXTRACTED: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r":\s*(?:\w+::)*Path\s*<\s*(?:\(([^)]*)\)|([^<>,]+))\s*>").expect("the pattern is valid")
+    });
     let comments: Vec<String> = node
         .prev_all()
         .take_while(|before| matches!(&*before.kind(), "line_comment" | "attribute_item" | "block_comment"))
@@ -70,9 +71,9 @@ fn handler(node: &TreeNode<'_>) -> Handler {
 
 /// `#[get("/x")]` above a function.
 fn attributes(node: &TreeNode<'_>, name: &str, routes: &mut Vec<Route>) {
-    let above = node.prev_all().take_while(|before| {
-        matches!(&*before.kind(), "line_comment" | "attribute_item" | "block_comment")
-    });
+    let above = node
+        .prev_all()
+        .take_while(|before| matches!(&*before.kind(), "line_comment" | "attribute_item" | "block_comment"));
     for attribute in above.filter(|before| before.kind() == "attribute_item") {
         let text = attribute.text();
         let Some((path, rest)) = text.trim_start_matches(['#', '[']).split_once('(') else { continue };
@@ -96,7 +97,9 @@ fn attributes(node: &TreeNode<'_>, name: &str, routes: &mut Vec<Route>) {
 }
 
 fn call(node: &TreeNode<'_>, routes: &mut Vec<Route>, mounts: &mut Vec<Mount>) {
-    let Some(function) = node.field("function").filter(|function| function.kind() == "field_expression") else { return };
+    let Some(function) = node.field("function").filter(|function| function.kind() == "field_expression") else {
+        return;
+    };
     let Some(verb) = function.field("field").map(|field| field.text().into_owned()) else { return };
     let given = arguments(node);
     match verb.as_str() {
@@ -149,7 +152,12 @@ fn targets(node: &TreeNode<'_>) -> Vec<String> {
         "macro_invocation" => {
             let text = node.text();
             let inner = text.split_once(['[', '(']).map_or("", |(_, inner)| inner);
-            inner.trim_end_matches([']', ')']).split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect()
+            inner
+                .trim_end_matches([']', ')'])
+                .split(',')
+                .map(|name| name.trim().to_owned())
+                .filter(|n| !n.is_empty())
+                .collect()
         }
         "call_expression" => {
             let function = node.field("function").filter(|function| function.kind() != "field_expression");
