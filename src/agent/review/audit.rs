@@ -189,7 +189,7 @@ mod tests {
             let fits = |(category, _): &&(Category, &Question)| {
                 *category == rule.category || rule.category == Category::Documentation
             };
-            if by.len() != 1 || !by.iter().all(|one| fits(&one)) {
+            if by.len() != 1 || !by.iter().all(fits) {
                 wrong.push(format!("{id} ({}): {:?}", rule.category, by.iter().map(|(_, q)| q.id).collect::<Vec<_>>()));
             }
         }

@@ -13,7 +13,7 @@ use super::language;
 pub use extents::Extent;
 pub use imports::Import;
 pub use items::Item;
-pub use route::{Mount, Parameter, Route, path_template};
+pub use route::{Mount, Parameter, Place, Route, path_template};
 
 /// One file, read once.
 #[derive(Debug, Clone, Default)]

@@ -242,6 +242,17 @@ fn s0_6_axum_nested_and_merged() {
 }
 
 #[test]
+fn s0_6_routers_made_by_functions_of_the_same_file() {
+    check(
+        &[(
+            "src/main.rs",
+            "fn app() -> Router { Router::new().nest(\"/v1\", users()).merge(other()) }\nfn users() -> Router { Router::new().route(\"/users\", get(list)) }\nfn other() -> Router { let r = Router::new().route(\"/other\", get(list)); r }\n",
+        )],
+        &["get /other", "get /v1/users"],
+    );
+}
+
+#[test]
 fn s0_6_actix_and_rocket() {
     check(
         &[(

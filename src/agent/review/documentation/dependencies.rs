@@ -161,8 +161,12 @@ fn requirement(line: &str, kind: &'static str) -> Option<Dependency> {
     let line = line.split(" #").next()?.split(';').next()?.trim();
     let end = line.find(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.')).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
-    let version = rest.trim_start_matches(|c| c == '[').split_once(']').map_or(rest, |(_, after)| after).trim();
-    (!name.is_empty()).then(|| Dependency { name: name.to_owned(), version: version.to_owned(), kind })
+    let version = rest.trim_start_matches('[').split_once(']').map_or(rest, |(_, after)| after).trim();
+    name.starts_with(char::is_alphanumeric).then(|| Dependency {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        kind,
+    })
 }
 
 fn go(text: &str) -> Vec<Dependency> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::modules::Resolver;
 use super::source::{File, Source};
-use crate::analysis::{Mount, Parameter, Route, path_template};
+use crate::analysis::{Mount, Parameter, Place, Route, path_template};
 
 /// Routers in routers; deeper ones are not followed.
 const MAX_DEPTH: usize = 8;
@@ -140,6 +140,9 @@ fn docs<'a>(source: &'a Source<'_>) -> HashMap<&'a str, Option<String>> {
     docs
 }
 
+/// Routers and functions that something belongs to, and where it stands.
+type Here<'r> = (&'r [String], &'r [String], &'r Place);
+
 /// Who hangs in whom.
 struct Hung<'s, 'a> {
     files: &'s [File<'a>],
@@ -168,7 +171,7 @@ impl<'s, 'a> Hung<'s, 'a> {
 
     /// Every prefix under which a route of a file is reached; one that is empty when nothing is known.
     fn prefixes(&self, at: usize, route: &Route) -> BTreeSet<String> {
-        let above = self.above(at, &route.owners, Some(route), &mut Vec::new());
+        let above = self.above(at, (&route.owners, &route.functions, &route.place), &mut Vec::new());
         if above.is_empty() {
             return BTreeSet::from([route.base.clone()]);
         }
@@ -181,14 +184,14 @@ impl<'s, 'a> Hung<'s, 'a> {
     }
 
     /// The prefixes of what hangs these routers in, with what hangs that in.
-    fn above(&self, at: usize, owners: &[String], route: Option<&Route>, seen: &mut Vec<usize>) -> Vec<String> {
+    fn above(&self, at: usize, (owners, functions, place): Here<'_>, seen: &mut Vec<usize>) -> Vec<String> {
         if seen.len() >= MAX_DEPTH {
             return Vec::new();
         }
         let all = self.into.get(&at).map(Vec::as_slice).unwrap_or_default();
         let named = |(file, mount): &&(usize, &Mount)| {
-            let sees = *file != at || route.is_none_or(|route| mount.place.sees(&route.place));
-            owners.contains(&mount.target) && sees
+            let sees = *file != at || mount.place.sees(place);
+            functions.contains(&mount.target) || owners.contains(&mount.target) && sees
         };
         // A file that is hung in as a whole: what it exports has no name, or another one there.
         let whole = |(file, mount): &&(usize, &Mount)| *file != at && !self.offers(at, &mount.target);
@@ -201,7 +204,7 @@ impl<'s, 'a> Hung<'s, 'a> {
                 continue;
             }
             seen.push(key);
-            let above = self.above(*file, &mount.owners, None, seen);
+            let above = self.above(*file, (&mount.owners, &mount.functions, &mount.place), seen);
             seen.pop();
             if above.is_empty() {
                 prefixes.push(mount.prefix.clone());
@@ -214,7 +217,11 @@ impl<'s, 'a> Hung<'s, 'a> {
     /// Whether a file has routes on a router, or in a function, of that name.
     fn offers(&self, at: usize, name: &str) -> bool {
         let routes = self.files.get(at).and_then(|file| file.outline.as_ref()).map(|outline| &outline.routes);
-        !name.is_empty() && routes.into_iter().flatten().any(|route| route.owners.iter().any(|owner| owner == name))
+        !name.is_empty()
+            && routes
+                .into_iter()
+                .flatten()
+                .any(|route| route.owners.iter().chain(&route.functions).any(|known| known == name))
     }
 }
 

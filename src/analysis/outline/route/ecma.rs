@@ -110,8 +110,6 @@ impl Reader {
         let statement = call.ancestors().find(|above| above.kind() == "expression_statement");
         let doc = statement.and_then(|statement| comment(&statement));
         let doc = doc.or_else(|| self.docs.get(handler.as_ref()?).cloned());
-        let mut owners = vec![owner.clone()];
-        owners.extend(functions(call));
         self.routes.push(Route {
             method,
             path,
@@ -119,7 +117,8 @@ impl Reader {
             handler,
             doc,
             line: line_of(call),
-            owners,
+            owners: vec![owner],
+            functions: functions(call),
             place: Place::of(call),
             ..Route::default()
         });
@@ -132,8 +131,6 @@ impl Reader {
             _ => given.get(1).and_then(|options| property(options, "prefix")),
         };
         let targets = if verb == "use" { given } else { given.get(..1).unwrap_or_default() };
-        let mut owners = vec![owner];
-        owners.extend(functions(call));
         for target in targets {
             // `router.routes()` of Koa, `require('./x')`, `plugin`.
             let inner = target.field("function").filter(|_| target.kind() == "call_expression");
@@ -154,7 +151,8 @@ impl Reader {
                 prefix: prefix.clone().unwrap_or_default(),
                 target: name,
                 from,
-                owners: owners.clone(),
+                owners: vec![owner.clone()],
+                functions: functions(call),
                 place: Place::of(call),
             });
         }

@@ -98,26 +98,14 @@ impl Reader {
                 };
                 let target = target.text().into_owned();
                 self.groups.insert(target.clone());
-                self.mounts.push(Mount {
-                    prefix,
-                    target,
-                    from: None,
-                    owners: self.owners(call, owner),
-                    place: Place::of(call),
-                });
+                self.mount(call, prefix, target, owner);
             }
             "Mount" => {
                 let Some(prefix) = first else { return };
                 let Some(target) = given.get(1) else { return };
                 let target = target.field("function").unwrap_or_else(|| target.clone());
                 let target = target.field("field").unwrap_or(target).text().into_owned();
-                self.mounts.push(Mount {
-                    prefix,
-                    target,
-                    from: None,
-                    owners: self.owners(call, owner),
-                    place: Place::of(call),
-                });
+                self.mount(call, prefix, target, owner);
             }
             "Any" => {
                 if let Some(path) = first.filter(|path| path.starts_with('/')) {
@@ -156,19 +144,26 @@ impl Reader {
             handler,
             doc,
             line: line_of(call),
-            owners: self.owners(call, owner),
+            owners: vec![owner],
+            functions: functions(call),
             place: Place::of(call),
             ..Route::default()
         });
     }
 
-    /// The router's name and those of the functions around.
-    fn owners(&self, call: &TreeNode<'_>, owner: String) -> Vec<String> {
-        let functions =
-            call.ancestors().filter(|above| matches!(&*above.kind(), "function_declaration" | "method_declaration"));
-        let names = functions.filter_map(|above| above.field("name")).map(|name| name.text().into_owned());
-        std::iter::once(owner).chain(names).collect()
+    fn mount(&mut self, call: &TreeNode<'_>, prefix: String, target: String, owner: String) {
+        let (owners, functions, place) = (vec![owner], functions(call), Place::of(call));
+        self.mounts.push(Mount { prefix, target, from: None, owners, functions, place });
     }
+}
+
+/// Names of the functions around.
+fn functions(call: &TreeNode<'_>) -> Vec<String> {
+    call.ancestors()
+        .filter(|above| matches!(&*above.kind(), "function_declaration" | "method_declaration"))
+        .filter_map(|above| above.field("name"))
+        .map(|name| name.text().into_owned())
+        .collect()
 }
 
 /// The prefixes of `r.Route("/x", func(r chi.Router) { … })` around a call.
@@ -191,7 +186,7 @@ fn chained_methods(call: &TreeNode<'_>) -> Vec<&'static str> {
     let Some(selector) = call.parent().filter(|parent| parent.kind() == "selector_expression") else {
         return Vec::new();
     };
-    if !selector.field("field").is_some_and(|field| field.text() == "Methods") {
+    if selector.field("field").is_none_or(|field| field.text() != "Methods") {
         return Vec::new();
     }
     let Some(outer) = selector.parent() else { return Vec::new() };

@@ -37,8 +37,10 @@ pub struct Route {
     pub ordered_types: Vec<String>,
     pub doc: Option<String>,
     pub line: u32,
-    /// Names of the routers and functions that it belongs to.
+    /// Names of the routers that it belongs to.
     pub owners: Vec<String>,
+    /// Names of the functions that it is declared in: these are known in the whole file.
+    pub functions: Vec<String>,
     pub place: Place,
 }
 
@@ -50,8 +52,10 @@ pub struct Mount {
     pub target: String,
     /// The import that `target` comes from, if it is of another file.
     pub from: Option<String>,
-    /// Names of the routers and functions that it is hung into.
+    /// Names of the routers that it is hung into.
     pub owners: Vec<String>,
+    /// Names of the functions that this is done in.
+    pub functions: Vec<String>,
     pub place: Place,
 }
 

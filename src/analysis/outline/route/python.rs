@@ -132,7 +132,8 @@ fn called(call: &TreeNode<'_>, routes: &mut Vec<Route>, mounts: &mut Vec<Mount>)
             let prefix = keyword.and_then(|value| literal(&value)).unwrap_or_default();
             if let Some(target) = given.first().filter(|target| named(target).is_some()) {
                 let target = target.text().into_owned();
-                mounts.push(Mount { prefix, target, from: None, owners: owners(), place: Place::of(call) });
+                let (owners, place) = (owners(), Place::of(call));
+                mounts.push(Mount { prefix, target, owners, place, ..Mount::default() });
             }
         }
         verb @ ("path" | "re_path" | "url") if in_table(call) => {

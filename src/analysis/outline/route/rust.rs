@@ -89,8 +89,7 @@ fn attributes(node: &TreeNode<'_>, name: &str, routes: &mut Vec<Route>) {
             path: path.clone(),
             handler: Some(name.to_owned()),
             line: line_of(node),
-            owners: vec![name.to_owned()],
-            place: Place::default(),
+            functions: vec![name.to_owned()],
             ..Route::default()
         }));
     }
@@ -117,7 +116,8 @@ fn call(node: &TreeNode<'_>, routes: &mut Vec<Route>, mounts: &mut Vec<Mount>) {
                     path: join(&around(node), &path),
                     handler,
                     line: given.first().map_or_else(|| line_of(node), line_of),
-                    owners: owners(node),
+                    owners: bindings(node),
+                    functions: functions(node),
                     place: Place::of(node),
                     ..Route::default()
                 });
@@ -132,7 +132,7 @@ fn call(node: &TreeNode<'_>, routes: &mut Vec<Route>, mounts: &mut Vec<Mount>) {
             }
         }
         "merge" | "service" | "configure" => {
-            let prefix = join(&around(node), &scope(node));
+            let prefix = around(node);
             for target in given.first().map(targets).unwrap_or_default() {
                 mounts.push(mount(node, prefix.clone(), target));
             }
@@ -143,7 +143,8 @@ fn call(node: &TreeNode<'_>, routes: &mut Vec<Route>, mounts: &mut Vec<Mount>) {
 
 fn mount(node: &TreeNode<'_>, prefix: String, target: String) -> Mount {
     let prefix = if prefix == "/" { String::new() } else { prefix };
-    Mount { prefix, target, from: None, owners: owners(node), place: Place::of(node) }
+    let (owners, functions, place) = (bindings(node), functions(node), Place::of(node));
+    Mount { prefix, target, from: None, owners, functions, place }
 }
 
 /// Functions and routers that are named: `users`, `users::router()`, `routes![a, b]`.
@@ -245,14 +246,18 @@ fn around(node: &TreeNode<'_>) -> String {
     if all == "/" { String::new() } else { all }
 }
 
-/// The binding and the functions around.
-fn owners(node: &TreeNode<'_>) -> Vec<String> {
-    node.ancestors()
-        .filter_map(|above| match &*above.kind() {
-            "let_declaration" => above.field("pattern"),
-            "function_item" => above.field("name"),
-            _ => None,
-        })
-        .map(|name| name.text().trim_start_matches("mut ").to_owned())
-        .collect()
+/// The names that the value around is bound to.
+fn bindings(node: &TreeNode<'_>) -> Vec<String> {
+    let bound = node.ancestors().filter(|above| above.kind() == "let_declaration");
+    bound.filter_map(|above| above.field("pattern")).map(|name| plain(&name)).collect()
+}
+
+/// The names of the functions around.
+fn functions(node: &TreeNode<'_>) -> Vec<String> {
+    let around = node.ancestors().filter(|above| above.kind() == "function_item");
+    around.filter_map(|above| above.field("name")).map(|name| plain(&name)).collect()
+}
+
+fn plain(name: &TreeNode<'_>) -> String {
+    name.text().trim_start_matches("mut ").to_owned()
 }

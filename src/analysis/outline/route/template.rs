@@ -15,7 +15,6 @@ pub struct Parameter {
 pub fn path_template(path: &str, is_regex: bool) -> Option<(String, Vec<Parameter>)> {
     let mut parameters = Vec::new();
     let text = if is_regex { regex(path, &mut parameters)? } else { plain(path, &mut parameters) };
-    let text = text.split(['?', '#']).next().unwrap_or_default();
     let mut clean = String::from("/");
     for c in text.chars().filter(|c| !c.is_control()) {
         if c != '/' || !clean.ends_with('/') {
@@ -49,6 +48,8 @@ fn plain(path: &str, parameters: &mut Vec<Parameter>) -> String {
                 out.push_str(if c == '}' { "%7D" } else { "%3E" });
                 at += 1;
             }
+            // A query begins, or a fragment.
+            '?' | '#' => break,
             ':' | '*' if starts => {
                 let (mut name, end) = word(&chars, at + 1);
                 if name.is_empty() && c == ':' {
@@ -170,8 +171,10 @@ fn word(chars: &[char], from: usize) -> (String, usize) {
 mod tests {
     use super::path_template;
 
+    type Named<'a> = (&'a str, Option<&'a str>);
+
     #[track_caller]
-    fn check(path: &str, is_regex: bool, want: Option<(&str, &[(&str, Option<&str>)])>) {
+    fn check(path: &str, is_regex: bool, want: Option<(&str, &[Named<'_>])>) {
         let found = path_template(path, is_regex);
         let found = found.as_ref().map(|(path, parameters)| {
             let parameters: Vec<_> = parameters.iter().map(|p| (p.name.as_str(), p.kind.as_deref())).collect();
