@@ -27,6 +27,7 @@ use crate::workspace::{self, Change, Tree};
 pub use contribute::{IGNORED, globs};
 pub use pack::{Pack, ReadFile};
 pub use registry::find;
+pub use review::audit;
 
 /// Who does a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

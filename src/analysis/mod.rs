@@ -8,6 +8,7 @@ mod flow;
 mod language;
 mod lines;
 mod names;
+mod outline;
 mod skip;
 mod words;
 
@@ -20,6 +21,7 @@ pub mod secrets;
 pub use engine::{Engine, RuleInfo, Scan};
 pub use language::Language;
 pub use names::Names;
+pub use outline::{Extent, Import, Item, Mount, Outline, Parameter, Place, Route, path_template};
 pub use rule::{Rule, Snippet};
 pub use skip::{skip_reason, unread};
 

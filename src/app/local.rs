@@ -1,6 +1,7 @@
 //! Work without GitHub: the same flow over any local repository, and a scan of whole trees. Both obey the repository's own
 //! `.github/octoswarm.yml`, as the server does.
 
+mod audit;
 mod obeyed;
 mod scan;
 
@@ -27,6 +28,7 @@ use crate::{publish, workspace};
 use obeyed::Obeyed;
 
 pub use crate::analysis::RuleInfo;
+pub use audit::{Audited, audit, unanswered, write};
 pub use scan::scan;
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.

@@ -24,6 +24,8 @@ pub enum Verb {
     Review(Review),
     /// Scan files and folders whole; no GitHub needed.
     Scan(Scan),
+    /// Document a whole codebase, and list its debt, improvements and critical issues; no GitHub needed.
+    Audit(Audit),
     /// Make the change that an issue asks for in a local repository; no GitHub needed.
     Fix(Fix),
     /// List the static rules, or explain one.
@@ -259,6 +261,24 @@ pub struct Scan {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub output: Output,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 audited, whatever was found, 2 wrong usage, 3 nothing could be read or an agent failed."
+)]
+pub struct Audit {
+    /// Repository or folder
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// Write the documents and review.json into this folder
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Overwrite files in DIR that no audit wrote, or that changed since
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub format: PlainFormat,
 }
 
 #[derive(Debug, ClapArgs)]

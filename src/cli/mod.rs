@@ -4,6 +4,7 @@
 //! Never: no decision about code or GitHub is made here; verbs call `app`.
 
 mod args;
+mod audit;
 mod calls;
 mod config;
 mod demo;
@@ -73,6 +74,7 @@ pub fn main() -> ExitCode {
             Verb::Demo(args) => demo::cmd_demo(args).await,
             Verb::Review(args) => review::cmd_review(args).await,
             Verb::Scan(args) => scan::cmd_scan(args).await,
+            Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),

@@ -1,5 +1,5 @@
 //! What the standard library lacks: hashes as hex, atomic files, disks, hosts, keys in PEM, errors in one line, text
-//! trimming, unguessable words.
+//! trimming, unguessable words, flat pictures.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
@@ -10,5 +10,6 @@ pub mod file;
 pub mod hash;
 pub mod net;
 pub mod pem;
+pub mod png;
 pub mod text;
 pub mod token;

@@ -10,6 +10,7 @@
 mod accounts;
 mod analysis;
 mod artifact;
+mod audit;
 mod cli;
 mod cli_demo;
 mod cli_fix;

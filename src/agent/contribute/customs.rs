@@ -11,7 +11,7 @@ use crate::agent::Error;
 use crate::artifact::swarm::RepositoryContext;
 use crate::workspace::Tree;
 
-const GUIDES: &[&str] = &[
+pub(in crate::agent) const GUIDES: &[&str] = &[
     "CONTRIBUTING.md",
     ".github/CONTRIBUTING.md",
     "docs/CONTRIBUTING.md",
@@ -54,7 +54,7 @@ const COMMIT_SETTINGS: &[&str] = &[
     "cliff.toml",
     "cog.toml",
 ];
-const STYLE_SETTINGS: &[&str] = &[
+pub(in crate::agent) const STYLE_SETTINGS: &[&str] = &[
     ".clang-format",
     ".editorconfig",
     ".eslintrc",

@@ -63,16 +63,16 @@ const MAX_TEXT: usize = 256 * 1024;
 
 /// What the manifests come to.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Project {
-    pub(super) framework: String,
-    pub(super) manager: String,
-    pub(super) monorepo: bool,
-    pub(super) commands: BuildCommands,
+pub(in crate::agent) struct Project {
+    pub(in crate::agent) framework: String,
+    pub(in crate::agent) manager: String,
+    pub(in crate::agent) monorepo: bool,
+    pub(in crate::agent) commands: BuildCommands,
 }
 
 /// The manifests of a tree, read.
 #[derive(Debug, Default)]
-pub(super) struct Manifests {
+pub(in crate::agent) struct Manifests {
     texts: BTreeMap<String, String>,
     /// Every file at the root and one folder below it, by path.
     near: BTreeSet<String>,
@@ -87,23 +87,20 @@ impl Manifests {
     /// When git cannot be read.
     pub(super) async fn read(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
         let mut texts = BTreeMap::new();
-        for wanted in READ {
-            let mut found = survey.named(wanted);
-            found.retain(|path| path.matches('/').count() <= 2 && !path.contains("node_modules/"));
-            for path in found.into_iter().take(MAX_SAME) {
-                if let Some(text) = survey::text(tree, path).await?.filter(|text| text.len() <= MAX_TEXT) {
-                    texts.insert(path.to_owned(), text);
-                }
-            }
-        }
-        for file in
-            survey.files.iter().filter(|file| file.path.ends_with(".csproj") && file.class == Class::Other).take(1)
-        {
-            if let Some(text) = survey::text(tree, &file.path).await? {
-                texts.insert(file.path.clone(), text);
+        for path in wanted(survey) {
+            if let Some(text) = survey::text(tree, path).await?.filter(|text| text.len() <= MAX_TEXT) {
+                texts.insert(path.to_owned(), text);
             }
         }
         Ok(Self::new(texts, survey))
+    }
+
+    /// Takes them from a codebase whose texts are at hand.
+    pub(in crate::agent) fn of<'a>(survey: &Survey, text: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let texts = wanted(survey)
+            .into_iter()
+            .filter_map(|path| Some((path.to_owned(), text(path).filter(|text| text.len() <= MAX_TEXT)?.to_owned())));
+        Self::new(texts.collect(), survey)
     }
 
     fn new(texts: BTreeMap<String, String>, survey: &Survey) -> Self {
@@ -114,15 +111,15 @@ impl Manifests {
     }
 
     /// The text of a manifest in a folder.
-    pub(super) fn text(&self, folder: &str, name: &str) -> Option<&str> {
+    pub(in crate::agent) fn text(&self, folder: &str, name: &str) -> Option<&str> {
         self.texts.get(&join(folder, name)).map(String::as_str)
     }
 
-    pub(super) fn json(&self, folder: &str, name: &str) -> Option<Value> {
+    pub(in crate::agent) fn json(&self, folder: &str, name: &str) -> Option<Value> {
         serde_json::from_str(self.text(folder, name)?).ok()
     }
 
-    pub(super) fn toml(&self, folder: &str, name: &str) -> Option<toml::Table> {
+    pub(in crate::agent) fn toml(&self, folder: &str, name: &str) -> Option<toml::Table> {
         self.text(folder, name)?.parse().ok()
     }
 
@@ -144,8 +141,21 @@ impl Manifests {
     }
 }
 
+/// The paths of the manifests that are read.
+fn wanted(survey: &Survey) -> Vec<&str> {
+    let mut paths = Vec::new();
+    for name in READ {
+        let mut found = survey.named(name);
+        found.retain(|path| path.matches('/').count() <= 2 && !path.contains("node_modules/"));
+        paths.extend(found.into_iter().take(MAX_SAME));
+    }
+    let project = survey.files.iter().find(|file| file.path.ends_with(".csproj") && file.class == Class::Other);
+    paths.extend(project.map(|file| file.path.as_str()));
+    paths
+}
+
 /// What they come to, for a project that is mostly written in `language`.
-pub(super) fn project(manifests: &Manifests, language: &str) -> Project {
+pub(in crate::agent) fn project(manifests: &Manifests, language: &str) -> Project {
     let folders: BTreeSet<(usize, &str)> = manifests
         .near
         .iter()

@@ -19,6 +19,10 @@ mod survey;
 mod triage;
 mod words;
 
+pub(super) use customs::{GUIDES, STYLE_SETTINGS};
+pub(super) use manifest::{Manifests, Project, project};
+pub(super) use survey::{Class, Survey, is_minor};
+
 pub use analyst::Analyst;
 pub use coder::Coder;
 pub use explorer::Explorer;

@@ -18,21 +18,21 @@ const AT_ONCE: usize = 4;
 const BATCH: usize = 16;
 
 /// A repository's files, in the order of their paths.
-pub(super) struct Survey {
-    pub(super) files: Vec<Listed>,
+pub(in crate::agent) struct Survey {
+    pub(in crate::agent) files: Vec<Listed>,
     by_name: HashMap<String, Vec<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Listed {
-    pub(super) path: String,
-    pub(super) class: Class,
-    pub(super) language: Option<&'static str>,
+pub(in crate::agent) struct Listed {
+    pub(in crate::agent) path: String,
+    pub(in crate::agent) class: Class,
+    pub(in crate::agent) language: Option<&'static str>,
 }
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(in crate::agent) enum Class {
     Source,
     Test,
     /// Examples, benchmarks, scripts of the project itself: code that nobody ships.
@@ -53,7 +53,7 @@ impl Survey {
         Ok(Self::new(files(tree).await?))
     }
 
-    pub(super) fn new(mut paths: Vec<String>) -> Self {
+    pub(in crate::agent) fn new(mut paths: Vec<String>) -> Self {
         paths.sort();
         let files: Vec<Listed> = paths
             .into_iter()
@@ -69,17 +69,17 @@ impl Survey {
         Self { files, by_name }
     }
 
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(in crate::agent) fn has(&self, path: &str) -> bool {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok()
     }
 
     /// The first of these paths that is there.
-    pub(super) fn first(&self, paths: &[&str]) -> Option<&str> {
+    pub(in crate::agent) fn first(&self, paths: &[&str]) -> Option<&str> {
         paths.iter().find_map(|path| self.find(path))
     }
 
     /// A path whatever its letters' case.
-    pub(super) fn find(&self, path: &str) -> Option<&str> {
+    pub(in crate::agent) fn find(&self, path: &str) -> Option<&str> {
         let known = self.by_name.get(&name(path).to_lowercase())?;
         known
             .iter()
@@ -89,7 +89,7 @@ impl Survey {
     }
 
     /// Files whose name is this, nearest to the root first.
-    pub(super) fn named(&self, file_name: &str) -> Vec<&str> {
+    pub(in crate::agent) fn named(&self, file_name: &str) -> Vec<&str> {
         let found = self.by_name.get(&file_name.to_lowercase());
         let mut found: Vec<&str> =
             found.into_iter().flatten().filter_map(|i| self.files.get(*i)).map(|file| file.path.as_str()).collect();
@@ -273,7 +273,7 @@ pub(super) fn language(path: &str) -> Option<&'static str> {
 }
 
 /// Languages that rarely are what a project is written in when there is another.
-pub(super) fn is_minor(language: &str) -> bool {
+pub(in crate::agent) fn is_minor(language: &str) -> bool {
     matches!(language, "HTML" | "CSS" | "Shell" | "SQL" | "PowerShell" | "HCL" | "Groovy")
 }
 

@@ -1,7 +1,14 @@
-//! The reviewers: four lenses over one fact pack, and the master that merges them.
+//! The reviewers: four lenses over one fact pack, and the master that merges them. Over a whole codebase, the same four
+//! questions and the documents that can be made of it.
 
+pub mod audit;
+mod checklist;
+mod documentation;
+mod items;
 mod lens;
 mod master;
+mod measure;
+mod parallel;
 
 pub use lens::Lens;
 pub use master::Master;

@@ -1,9 +1,11 @@
 //! What a review looks like on standard output, in each format.
 
+mod audit;
 mod fix;
 mod text;
 mod workflow;
 
+pub use audit::audited;
 pub use fix::{fixed, not_fixed};
 
 use std::collections::BTreeMap;
@@ -54,7 +56,7 @@ fn document(checked: &Checked) -> serde_json::Value {
 const REASONS: usize = 8;
 
 /// `read 12 of 15 files; read for secrets and merge markers only: 1 (.css); not read: 2 (binary)`, most frequent first.
-fn coverage_line(coverage: &Coverage) -> String {
+pub fn coverage_line(coverage: &Coverage) -> String {
     let mut text = format!("read {} of {}", coverage.read, counted(coverage.total, "file"));
     if !coverage.text_only.is_empty() {
         text.push_str(&format!("; read for secrets and merge markers only: {}", tally(coverage.text_only_kinds())));

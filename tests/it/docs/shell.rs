@@ -33,7 +33,7 @@ const KNOWN: [&str; 23] = [
     "mv",
 ];
 /// Verbs that end by themselves, need no GitHub and change nothing outside the folder they run in.
-const SAFE: [&str; 6] = ["review", "scan", "rules", "schema", "fix", "--version"];
+const SAFE: [&str; 7] = ["review", "scan", "audit", "rules", "schema", "fix", "--version"];
 
 /// One command that a reader types, with what stands below it.
 #[derive(Debug)]
