@@ -11,7 +11,7 @@ use crate::agent::{Context, Contributing, Role, Scene, gate};
 use crate::analysis::{self, Engine};
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts, ReviewSettings};
 use crate::artifact::swarm::CodeChanges;
-use crate::artifact::{ContributeFacts, Document, PullDraft, ReviewReport};
+use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
 use crate::domain::{Clock, Coverage, Finding, NotRead, Outcome, Untrusted};
 use crate::pipeline::{self, Journal};
 use crate::stdx::text::iso8601;
@@ -120,11 +120,12 @@ pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
             return super::contribute::nothing(&outputs, why).map(Fixing::Nothing);
         }
     };
+    let Proposal { draft, commit } = outputs.get(Role::Pr)?;
+    let changes = commit.unwrap_or(changes);
     let gated = match gate::check(&engine, &tree, &changes, &settings).await.map_err(super::contribute::of_agent)? {
         Ok(gated) => gated,
         Err(reasons) => return super::contribute::nothing(&outputs, reasons).map(Fixing::Nothing),
     };
-    let draft: PullDraft = outputs.get(Role::Pr)?;
     let commit = match to {
         Where::Diff => None,
         Where::Branch(name) => {

@@ -3,6 +3,7 @@
 //! Promise: an artifact is plain data, complete enough that the next room needs nothing else.
 //! Never: no behaviour with side effects; no GitHub, no tables, no git.
 
+pub mod beside;
 pub mod code_review;
 pub mod document;
 pub mod draft;
@@ -19,8 +20,9 @@ pub mod shelf;
 pub mod status;
 pub mod swarm;
 
+pub use beside::{Documented, Tested};
 pub use document::{Content, Document};
-pub use draft::PullDraft;
+pub use draft::{Proposal, PullDraft};
 pub use exchange::{AgentError, ErrorCode};
 pub use facts::{ContributeFacts, ReviewFacts};
 pub use intent::{PullIntent, PushIntent, ReviewIntent};

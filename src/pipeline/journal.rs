@@ -59,7 +59,7 @@ impl Journal {
             },
         };
         if let Some(file) = role.file() {
-            self.shelve(file, &output).await?;
+            self.shelve(file, role.document(&output)).await?;
         }
         if let Some(line) = agent.line(&output) {
             self.say(&line).await?;
