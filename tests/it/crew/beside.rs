@@ -140,6 +140,23 @@ async fn s2_15_an_example_that_the_issue_states_becomes_a_regression_test() {
 }
 
 #[tokio::test]
+async fn s2_15_an_edit_of_a_file_that_the_coder_changed_stands_on_the_coder_s_result() {
+    let more = "+\n+\n+def test_lower():\n+    assert slug('B') == 'b'\n";
+    let diff = format!(
+        "{TEXT_DIFF}--- a/tests/test_text.py\n+++ b/tests/test_text.py\n@@ -3,3 +3,7 @@\n \n def test_slug():\n     assert slug('a') == 'a'\n{more}"
+    );
+    let body = format!("`slug('A b')` should return `'a b'`.\n\n{}", patch(&diff));
+    let files = [("shop/text.py", TEXT), ("tests/test_text.py", TEXT_TEST)];
+    let came = came(&files, "slug() keeps capitals", &body).await;
+    let theirs = "\n\ndef test_lower():\n    assert slug('B') == 'b'\n";
+    let ours = "\n\ndef test_slug_as_issue_7_expects():\n    assert slug('A b') == 'a b'\n";
+    came.has("tests/test_text.py", &format!("{TEXT_TEST}{theirs}{ours}"));
+    let commit = came.proposal.commit.as_ref().unwrap();
+    assert_eq!((commit.summary.total_files_changed, commit.changes.len()), (2, 2));
+    assert_eq!(came.tests().summary.tests_added, 2);
+}
+
+#[tokio::test]
 async fn s2_15_an_example_in_javascript_is_written_as_its_file_is() {
     let source = "export function slug(text) {\n  return text.trim();\n}\n";
     let test = "import { slug } from './text.js';\n\ntest('trims', () => {\n  expect(slug(' a')).toBe('a');\n});\n";

@@ -49,7 +49,7 @@ pub(super) fn update(path: &str, text: &str, all: &[Substitution]) -> Update {
             What::Value(_) => false,
             What::Name | What::Text | What::Path => !places(&current, &one.to, true).is_empty(),
         };
-        if both || at.iter().any(|at| tells_of_then(line_of(&current, *at))) {
+        if both || at.iter().any(|at| tells_of_then(&line_of(&current, *at).replace(&one.from, ""))) {
             update.notes.push(format!("`{path}` still has `{}`: it may be told of there as what was", one.from));
             continue;
         }

@@ -17,7 +17,7 @@ use super::{convention, words};
 use crate::agent::{Agent, Context, Error, Role};
 use crate::analysis::links;
 use crate::artifact::swarm::{
-    CodeChanges, CodebaseMap, DocFileChange, DocsChanges, DocsSummary, DocsValidation, FileChange, IssueAnalysis, Kind,
+    CodeChanges, DocFileChange, DocsChanges, DocsSummary, DocsValidation, FileChange, IssueAnalysis, Kind,
     SectionUpdate, WriteAction,
 };
 use crate::artifact::{ContributeFacts, Document, Documented};
@@ -31,9 +31,6 @@ pub struct Docs;
 pub struct DocsInput {
     facts: ContributeFacts,
     analyst: Document<IssueAnalysis>,
-    /// Its place in the flow; what it says of documents is looked up in the tree as the coder leaves it.
-    #[serde(rename = "explorer")]
-    _explorer: Document<CodebaseMap>,
     coder: Document<CodeChanges>,
 }
 
