@@ -86,7 +86,7 @@ fn in_prose(line: &str) -> Option<Example> {
         )
     });
     for start in calls(line) {
-        let Some((function, arguments, rest)) = call(line.get(start..)?) else { continue };
+        let Some(((function, arguments), rest)) = call(line.get(start..)?) else { continue };
         let Some(says) = SAYS.find(rest) else { continue };
         let result = rest.get(says.end()..)?;
         let ticked = result.strip_prefix('`');
@@ -117,7 +117,7 @@ fn in_code(line: &str, wanted: bool, asked: &mut Option<Call>) -> Option<Example
     let prompt = line.strip_prefix(">>> ").or_else(|| line.strip_prefix("> "));
     let code = prompt.unwrap_or(line);
     let code = code.strip_prefix("assert ").unwrap_or(code);
-    let (function, arguments, rest) = call(code)?;
+    let ((function, arguments), rest) = call(code)?;
     if rest.trim_end_matches(';').trim().is_empty() {
         *asked = prompt.map(|_| (function, arguments));
         return None;
@@ -134,7 +134,7 @@ fn calls(line: &str) -> Vec<usize> {
 }
 
 /// A call of literals, and what follows it.
-fn call(text: &str) -> Option<(String, Vec<(Option<String>, Literal)>, &str)> {
+fn call(text: &str) -> Option<(Call, &str)> {
     let open = text.find('(')?;
     let function = text.get(..open)?;
     let plain = |name: &str| {
@@ -148,7 +148,7 @@ fn call(text: &str) -> Option<(String, Vec<(Option<String>, Literal)>, &str)> {
     let mut arguments = Vec::new();
     let mut rest = text.get(open + 1..)?.trim_start();
     if let Some(after) = rest.strip_prefix(')') {
-        return Some((function.to_owned(), arguments, after));
+        return Some(((function.to_owned(), arguments), after));
     }
     loop {
         let named = rest.split_once('=').filter(|(name, after)| plain(name.trim()) && !after.starts_with('='));
@@ -158,7 +158,7 @@ fn call(text: &str) -> Option<(String, Vec<(Option<String>, Literal)>, &str)> {
         arguments.push((name, value));
         let after = after.trim_start();
         if let Some(after) = after.strip_prefix(')') {
-            return Some((function.to_owned(), arguments, after));
+            return Some(((function.to_owned(), arguments), after));
         }
         rest = after.strip_prefix(',')?.trim_start();
     }
@@ -176,8 +176,9 @@ fn literal(text: &str) -> Option<(Literal, &str)> {
     }
     if let Some(number) = NUMBER.find(text) {
         let rest = text.get(number.end()..)?;
-        let over = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
-            && !(rest.starts_with('.') && rest.get(1..).is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit())));
+        let word = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let more = rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let over = !word && !more;
         return over.then(|| (Literal::Number(number.as_str().to_owned()), rest));
     }
     if let Some(inner) = text.strip_prefix('[') {
