@@ -72,7 +72,7 @@ fn s2_15_s2_16_tests_and_changelog_are_part_of_the_local_change() {
     write("CHANGELOG.md", "# Log\n\n## Unreleased\n\n- One\n");
     git(dir.path(), &["add", "."]);
     git(dir.path(), &["commit", "-qm", "More"]);
-    let issue = "slug() keeps capitals\n\n`slug('A')` should return `'a'`.\n\n```diff\n--- a/shop/text.py\n+++ b/shop/text.py\n\
+    let issue = "slug() keeps capitals\n\n`slug('A')` should return `'a'`. This patch does it:\n\n```diff\n--- a/shop/text.py\n+++ b/shop/text.py\n\
                  @@ -1,2 +1,2 @@\n def slug(text):\n-    return text.strip()\n+    return text.strip().lower()\n```\n";
     let output = fix(dir.path(), &["--issue", "-", "--branch", "low"], issue);
     exits(&output, 0);
