@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
-use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, IssueAnalysis};
+use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, DocsChanges, IssueAnalysis, TestChanges};
 use crate::artifact::{Content, ContributeFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
@@ -49,6 +49,10 @@ pub enum Role {
     Explorer,
     /// Makes the change, as diffs.
     Coder,
+    /// The tests that belong to the change.
+    Tester,
+    /// The documentation that belongs to the change.
+    Docs,
     /// Writes the pull request.
     Pr,
 }
@@ -65,6 +69,8 @@ impl Role {
         Self::Analyst,
         Self::Explorer,
         Self::Coder,
+        Self::Tester,
+        Self::Docs,
         Self::Pr,
     ];
 
@@ -75,6 +81,8 @@ impl Role {
             Self::Analyst => Some("2-analyst"),
             Self::Explorer => Some("3-explorer"),
             Self::Coder => Some("4-coder"),
+            Self::Tester => Some("5-tester"),
+            Self::Docs => Some("6-docs"),
             Self::Pr => Some("7-pr"),
             Self::Manager | Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master => {
                 None
@@ -94,6 +102,8 @@ impl Role {
             Self::Analyst => "analyst",
             Self::Explorer => "explorer",
             Self::Coder => "coder",
+            Self::Tester => "tester",
+            Self::Docs => "docs",
             Self::Pr => "pr",
         }
     }
@@ -106,6 +116,8 @@ impl Role {
             Self::Analyst => Some(IssueAnalysis::FILE),
             Self::Explorer => Some(CodebaseMap::FILE),
             Self::Coder => Some(CodeChanges::FILE),
+            Self::Tester => Some(TestChanges::FILE),
+            Self::Docs => Some(DocsChanges::FILE),
             Self::Manager
             | Self::Documentation
             | Self::Debt
@@ -113,6 +125,24 @@ impl Role {
             | Self::Critical
             | Self::Master
             | Self::Pr => None,
+        }
+    }
+
+    /// What of a role's output is that document: all of it, but for those that hand on their edits beside it.
+    pub fn document(self, output: &serde_json::Value) -> &serde_json::Value {
+        match self {
+            Self::Tester | Self::Docs => output.get("document").unwrap_or(output),
+            Self::Manager
+            | Self::Documentation
+            | Self::Debt
+            | Self::Improvement
+            | Self::Critical
+            | Self::Master
+            | Self::Scout
+            | Self::Analyst
+            | Self::Explorer
+            | Self::Coder
+            | Self::Pr => output,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
-use super::contribute::{Analyst, Coder, Explorer, Manager, Pr, Scout};
+use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Pr, Scout, Tester};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -18,6 +18,8 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Analyst => &Analyst,
         Role::Explorer => &Explorer,
         Role::Coder => &Coder,
+        Role::Tester => &Tester,
+        Role::Docs => &Docs,
         Role::Pr => &Pr,
     }
 }
@@ -39,6 +41,8 @@ mod tests {
             Role::Analyst,
             Role::Explorer,
             Role::Coder,
+            Role::Tester,
+            Role::Docs,
             Role::Pr,
         ] {
             assert_eq!(find(role).role(), role);

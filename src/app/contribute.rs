@@ -12,7 +12,7 @@ use crate::artifact::swarm::{
     CiState, CiStatus, CodeChanges, CodebaseMap, CreatedCommit, CreatedPull, IssueAnalysis, LinkedIssue, PrCreated,
     PullState, PullSummary,
 };
-use crate::artifact::{self, Content, Document, PullDraft, PullIntent, PushIntent, Reply};
+use crate::artifact::{self, Content, Document, Proposal, PullDraft, PullIntent, PushIntent, Reply};
 use crate::config::{Commits, RepoConfig};
 use crate::domain::{Class, ContributeTarget, PullNumber, RunId};
 use crate::github::{self, Repo};
@@ -161,6 +161,8 @@ impl App {
             Ok(changes) => return cannot_solve(&outputs, changes.validation.errors),
             Err(faults) => return cannot_solve(&outputs, faults.into_iter().map(|fault| fault.message).collect()),
         };
+        let Proposal { draft, commit } = outputs.get(Role::Pr)?;
+        let changes = commit.unwrap_or(changes);
         let bounds = settings(&config);
         let gated = match gate::check(&cx.engine, &tree, &changes, &bounds).await.map_err(of_agent)? {
             Ok(gated) => gated,
@@ -168,7 +170,6 @@ impl App {
         };
         journal.say(&format!("{} changed, parsed and scanned again", count(gated.files.len(), "file"))).await?;
         let new = tree.with(&gated.edits).await?;
-        let draft: PullDraft = outputs.get(Role::Pr)?;
         let push = PushIntent {
             key: target.key(),
             run,

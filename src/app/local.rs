@@ -17,7 +17,7 @@ use crate::agent::{Context, Contributing, Role, Scene, gate};
 use crate::analysis::{self, Engine};
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
 use crate::artifact::swarm::CodeChanges;
-use crate::artifact::{ContributeFacts, Document, PullDraft, ReviewReport};
+use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
 use crate::config::CONFIG_PATH;
 use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
 use crate::pipeline::{self, Journal};
@@ -218,11 +218,12 @@ async fn fix_in(
             return contribute::nothing(&outputs, why).map(Fixing::Nothing);
         }
     };
+    let Proposal { draft, commit } = outputs.get(Role::Pr)?;
+    let changes = commit.unwrap_or(changes);
     let gated = match gate::check(&engine, &tree, &changes, &settings).await.map_err(contribute::of_agent)? {
         Ok(gated) => gated,
         Err(reasons) => return contribute::nothing(&outputs, reasons).map(Fixing::Nothing),
     };
-    let draft: PullDraft = outputs.get(Role::Pr)?;
     let commit = match to {
         Where::Diff => None,
         Where::Branch(name) => {

@@ -2,6 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::swarm::CodeChanges;
+
+/// What the pr agent hands on: the words, and what is to be committed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    #[serde(flatten)]
+    pub draft: PullDraft,
+    /// The coder's change together with what tester and docs add to it; None when there is nothing to commit.
+    pub commit: Option<CodeChanges>,
+}
+
 /// A pull request that does not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullDraft {

@@ -5,6 +5,7 @@
 //! Never: no behaviour with side effects; no GitHub, no tables, no git.
 
 pub mod activity;
+pub mod beside;
 pub mod check;
 pub mod code_review;
 pub mod document;
@@ -26,9 +27,10 @@ pub mod shelf;
 pub mod status;
 pub mod swarm;
 
+pub use beside::{Documented, Tested};
 pub use check::check;
 pub use document::{Content, Document};
-pub use draft::PullDraft;
+pub use draft::{Proposal, PullDraft};
 pub use exchange::{AgentError, ErrorCode};
 pub use facts::{ContributeFacts, ReviewFacts};
 pub use fault::Fault;

@@ -1,4 +1,4 @@
-//! The contribution flow: scout, analyst, explorer, coder, pr.
+//! The contribution flow: scout, analyst, explorer, coder, then tester and docs side by side, then pr.
 
 use super::flow::{Flow, Outputs, Step};
 use super::{Error, Journal};
@@ -11,9 +11,17 @@ pub const CONTRIBUTE: Flow = Flow {
         Step { role: Role::Analyst, needs: &[Role::Scout] },
         Step { role: Role::Explorer, needs: &[Role::Scout, Role::Analyst] },
         Step { role: Role::Coder, needs: &[Role::Scout, Role::Analyst, Role::Explorer] },
-        Step { role: Role::Pr, needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder] },
+        Step { role: Role::Tester, needs: AFTER_CODE },
+        Step { role: Role::Docs, needs: AFTER_CODE },
+        Step {
+            role: Role::Pr,
+            needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder, Role::Tester, Role::Docs],
+        },
     ],
 };
+
+/// Tests and documentation are about what the coder did (A2.1).
+const AFTER_CODE: &[Role] = &[Role::Analyst, Role::Explorer, Role::Coder];
 
 /// Runs the flow over the facts in `cx`. It may end early, at a document that says it failed.
 ///

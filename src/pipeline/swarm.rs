@@ -248,9 +248,14 @@ fn phase(role: Role) -> Phase {
         Role::Scout => Phase::Discovery,
         Role::Manager | Role::Analyst => Phase::Analysis,
         Role::Explorer => Phase::Exploration,
-        Role::Coder | Role::Master | Role::Documentation | Role::Debt | Role::Improvement | Role::Critical => {
-            Phase::Development
-        }
+        Role::Coder
+        | Role::Tester
+        | Role::Docs
+        | Role::Master
+        | Role::Documentation
+        | Role::Debt
+        | Role::Improvement
+        | Role::Critical => Phase::Development,
         Role::Pr => Phase::PrCreation,
     }
 }

@@ -59,6 +59,36 @@ fn the_change_is_a_diff_on_standard_output_that_git_applies() {
 }
 
 #[test]
+fn s2_15_s2_16_tests_and_changelog_are_part_of_the_local_change() {
+    let dir = repository();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let test = "from shop.text import slug\n\n\ndef test_slug():\n    assert slug('a') == 'a'\n";
+    write("shop/text.py", "def slug(text):\n    return text.strip()\n");
+    write("tests/test_text.py", test);
+    write("CHANGELOG.md", "# Log\n\n## Unreleased\n\n- One\n");
+    git(dir.path(), &["add", "."]);
+    git(dir.path(), &["commit", "-qm", "More"]);
+    let issue = "slug() keeps capitals\n\n`slug('A')` should return `'a'`. This patch does it:\n\n```diff\n--- a/shop/text.py\n+++ b/shop/text.py\n\
+                 @@ -1,2 +1,2 @@\n def slug(text):\n-    return text.strip()\n+    return text.strip().lower()\n```\n";
+    let output = fix(dir.path(), &["--issue", "-", "--branch", "low"], issue);
+    exits(&output, 0);
+    let new = "\n\ndef test_slug_as_the_issue_expects():\n    assert slug('A') == 'a'\n";
+    assert_eq!(git(dir.path(), &["show", "low:tests/test_text.py"]), format!("{test}{new}"));
+    assert_eq!(
+        git(dir.path(), &["show", "low:CHANGELOG.md"]),
+        "# Log\n\n## Unreleased\n\n- One\n- `slug()` keeps capitals\n"
+    );
+    assert_eq!(git(dir.path(), &["rev-list", "--count", "main..low"]).trim(), "1");
+    for path in ["shop/text.py", "tests/test_text.py", "CHANGELOG.md"] {
+        assert!(err(&output).contains(path), "{path}: {}", err(&output));
+    }
+}
+
+#[test]
 fn the_issue_may_stand_in_a_file() {
     let dir = repository();
     std::fs::write(dir.path().join("issue.md"), issue()).unwrap();

@@ -71,6 +71,8 @@ async fn the_documents_of_the_run_lie_in_its_folder() {
         ("issue-analysis.json", "agent-2-analyst"),
         ("codebase-map.json", "agent-3-explorer"),
         ("code-changes.json", "agent-4-coder"),
+        ("test-changes.json", "agent-5-tester"),
+        ("docs-changes.json", "agent-6-docs"),
         ("pr-created.json", "agent-7-pr"),
     ] {
         let text = std::fs::read_to_string(folder.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
@@ -96,7 +98,7 @@ async fn the_swarms_status_tells_what_was_done_for_the_repository() {
     assert_eq!((&status["swarm_id"], &status["cycle"], &status["current_issue"]), (&REPO.into(), &1.into(), &issue));
     assert_eq!((&status["current_phase"], &status["stats"]["prs_created"]), (&"review_monitoring".into(), &1.into()));
     assert_eq!(status["current_pr"], read("pr-created.json")["pr"]["url"]);
-    for agent in ["1-scout", "2-analyst", "3-explorer", "4-coder", "7-pr"] {
+    for agent in ["1-scout", "2-analyst", "3-explorer", "4-coder", "5-tester", "6-docs", "7-pr"] {
         assert_eq!(status["agents"][agent]["status"], "completed", "{agent}");
     }
     world.people().label("ada", REPO, number, "swarm").await.unwrap();
@@ -122,6 +124,42 @@ async fn two_issues_labelled_at_once_are_worked_on_one_after_the_other() {
     let status: serde_json::Value = serde_json::from_str(&status).unwrap();
     assert_eq!((&status["cycle"], &status["stats"]["cycles_completed"]), (&2.into(), &2.into()), "{status}");
     assert!(folder.join("cycles/1/current-issue.json").exists());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn s2_15_s2_16_tests_and_documentation_are_part_of_the_one_commit() {
+    let world = World::start().await;
+    let log = "# Changelog\n\n## [Unreleased]\n\n### Fixed\n\n- A leak.\n";
+    let test = "from src.a import greet\n\n\ndef test_greet():\n    assert greet() == 'hello there'\n";
+    let change = Change::new()
+        .write("src/a.py", "def greet():\n    return 'hello there'\n")
+        .write("tests/test_a.py", test)
+        .write("CHANGELOG.md", log);
+    world.people().push("ada", REPO, "main", "Greet", change).await.unwrap();
+    world.settle().await;
+    world.ask("Greeting is too short", "In src/a.py, please replace `hello there` by `good morning`.").await;
+    let pull = world.own_pulls().pop().unwrap_or_else(|| panic!("no pull request"));
+    let commits = world.github.commits(REPO, &pull.head_ref);
+    assert_eq!(commits.iter().filter(|commit| commit.author_email.contains("[bot]")).count(), 1);
+    let read = |path: &str| world.github.file(REPO, &pull.head_sha, path).unwrap();
+    assert_eq!(read("src/a.py"), "def greet():\n    return 'good morning'\n");
+    assert_eq!(read("tests/test_a.py"), test.replace("hello there", "good morning"));
+    let entry = "- A leak.\n- Replace hello there by good morning.\n";
+    assert_eq!(read("CHANGELOG.md"), log.replace("- A leak.\n", entry));
+    let body = pull.body.clone().unwrap();
+    for part in ["`tests/test_a.py` (+1 −1)", "`CHANGELOG.md` (+1 −0)", "Tests: ", "Documentation: "] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let folder = std::fs::read_dir(world.state_dir().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let document = |file: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(folder.join(file)).unwrap()).unwrap()
+    };
+    let tests = document("test-changes.json");
+    assert_eq!(tests["test_files"][0]["path"], "tests/test_a.py");
+    assert!(tests.get("edits").is_none() && tests.get("suite").is_none(), "the seed's form and no more: {tests:#}");
+    assert_eq!(document("docs-changes.json")["doc_files"][0]["sections_updated"][0]["heading"], "Fixed");
+    assert_eq!(document("pr-created.json")["summary"]["files_in_pr"], 3);
     world.end().await;
 }
 

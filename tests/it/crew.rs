@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::git_server::git;
 
+mod beside;
 mod drafting;
 mod exploring;
 mod scouting;

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::assembly::assemble;
 use super::convention;
 use super::survey;
 use super::words;
 use crate::agent::{Agent, Context, Error, Role};
 use crate::artifact::draft::{ChangeNote, CheckNote, CheckOutcome};
-use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, IssueAnalysis, Kind, Validation};
-use crate::artifact::{ContributeFacts, Document, PullDraft};
+use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, FileChange, IssueAnalysis, Kind, Validation};
+use crate::artifact::{ContributeFacts, Document, Documented, Proposal, PullDraft, Tested};
+use crate::stdx::text::count;
 
 const MAX_CHANGES: usize = 300;
 const MAX_NOTES: usize = 30;
@@ -32,22 +34,36 @@ pub struct PrInput {
     analyst: Document<IssueAnalysis>,
     explorer: Document<CodebaseMap>,
     coder: Document<CodeChanges>,
+    /// None where the flow leaves tests and documentation to people.
+    #[serde(default)]
+    tester: Option<Tested>,
+    #[serde(default)]
+    docs: Option<Documented>,
 }
 
 impl Agent for Pr {
     const VERSION: &'static str = "1";
     type Input = PrInput;
-    type Output = PullDraft;
+    type Output = Proposal;
 
     fn role(&self) -> Role {
         Role::Pr
     }
 
-    async fn run(&self, _cx: &Context, input: PrInput) -> Result<PullDraft, Error> {
-        Ok(draft(&input))
+    async fn run(&self, cx: &Context, input: PrInput) -> Result<Proposal, Error> {
+        let Some(coder) = input.coder.outcome.as_ref().ok().filter(|changes| changes.commit_ready) else {
+            return Ok(Proposal { draft: draft(&input, None, Vec::new()), commit: None });
+        };
+        let mut beside: Vec<FileChange> = Vec::new();
+        beside.extend(input.tester.iter().flat_map(|tester| tester.edits.iter().cloned()));
+        beside.extend(input.docs.iter().flat_map(|docs| docs.edits.iter().cloned()));
+        let assembled = assemble(cx, coder, &beside).await?;
+        let draft = draft(&input, Some(&assembled.changes), assembled.dropped);
+        Ok(Proposal { draft, commit: Some(assembled.changes) })
     }
 
-    fn faults(&self, _cx: &Context, draft: &PullDraft) -> Vec<String> {
+    fn faults(&self, _cx: &Context, proposal: &Proposal) -> Vec<String> {
+        let draft = &proposal.draft;
         let mut faults = Vec::new();
         if !is_branch(&draft.branch) {
             faults.push(format!("branch: `{}` is no name of a branch", words::line(&draft.branch, 100)));
@@ -71,15 +87,17 @@ impl Agent for Pr {
         faults
     }
 
-    fn line(&self, draft: &PullDraft) -> Option<String> {
+    fn line(&self, proposal: &Proposal) -> Option<String> {
+        let draft = &proposal.draft;
         Some(match draft.changes.len() {
             0 => "nothing to propose".to_owned(),
-            n => format!("{} in {}", words::line(&draft.title, WIDTH), crate::stdx::text::count(n, "file")),
+            n => format!("{} in {}", words::line(&draft.title, WIDTH), count(n, "file")),
         })
     }
 }
 
-fn draft(input: &PrInput) -> PullDraft {
+/// `changes` is what will be committed, and `dropped` what was left out of it.
+fn draft(input: &PrInput, changes: Option<&CodeChanges>, dropped: Vec<String>) -> PullDraft {
     let issue = &input.facts.issue;
     let analysis = input.analyst.outcome.as_ref().ok();
     let kind = analysis
@@ -92,7 +110,6 @@ fn draft(input: &PrInput) -> PullDraft {
         .as_ref()
         .map_or_else(|_| words::line(issue.title.open(), 300), |i| i.selected_issue.title.clone());
     let naming = analysis.map_or("", |analysis| analysis.repository_context.branch_naming.as_str());
-    let changes = input.coder.outcome.as_ref().ok().filter(|changes| changes.commit_ready);
     let suggested = changes.and_then(|changes| changes.suggested_commit_message.lines().next());
     let suggested = suggested.filter(|line| line.chars().any(char::is_alphanumeric));
     let subject = convention::subject(kind, suggested.unwrap_or(&title));
@@ -116,7 +133,7 @@ fn draft(input: &PrInput) -> PullDraft {
         commit_message: message(&subject, &changed),
         title: subject,
         summary: summary(input, &changed),
-        notes: notes(input, &changed),
+        notes: notes(input, &changed, dropped),
         draft: checks.iter().any(|check| check.outcome != CheckOutcome::Passed),
         changes: changed,
         checks,
@@ -133,9 +150,46 @@ fn summary(input: &PrInput, changed: &[ChangeNote]) -> String {
         [one] if !one.description.is_empty() => {
             format!("This changes 1 file: {}.", one.description.trim_end_matches(['.', ' ']))
         }
-        several => format!("This changes {}.", crate::stdx::text::count(several.len(), "file")),
+        several => format!("This changes {}.", count(several.len(), "file")),
     };
-    words::line(&format!("The issue: {asked} {done}"), MAX_SUMMARY)
+    let mut parts = vec![words::line(&format!("The issue: {asked} {done}"), MAX_SUMMARY)];
+    if !changed.is_empty() {
+        parts.extend(beside(input, changed));
+    }
+    parts.join("\n\n")
+}
+
+/// What became of tests and documentation, each in a paragraph of its own.
+fn beside(input: &PrInput, changed: &[ChangeNote]) -> Vec<String> {
+    let files = |is: fn(&str) -> bool| -> Vec<String> {
+        let own = changed.iter().filter(|change| is(&change.path)).take(MAX_IN_MESSAGE);
+        own.map(|change| format!("`{}`", change.path)).collect()
+    };
+    // The lines about what did not run are among the checks.
+    let why = |reason: &str| reason.lines().next().unwrap_or_default().trim_end_matches(['.', ' ']).to_owned();
+    let mut parts = Vec::new();
+    if let Some(Ok(tests)) = input.tester.as_ref().map(|tester| &tester.document.outcome) {
+        let names = tests.test_files.iter().flat_map(|file| &file.tests_added).map(|test| format!("`{}`", test.name));
+        let names: Vec<String> = names.take(MAX_IN_MESSAGE).collect();
+        let paths = files(survey::is_test);
+        let mut text = format!("Tests: {}.", why(&tests.reason));
+        if !paths.is_empty() {
+            text.push_str(&format!(" Changed: {}.", paths.join(", ")));
+        }
+        if !names.is_empty() {
+            text.push_str(&format!(" Added: {}.", names.join(", ")));
+        }
+        parts.push(words::line(&text, MAX_SUMMARY));
+    }
+    if let Some(Ok(docs)) = input.docs.as_ref().map(|docs| &docs.document.outcome) {
+        let paths = files(survey::is_docs);
+        let mut text = format!("Documentation: {}.", why(&docs.reason));
+        if !paths.is_empty() {
+            text.push_str(&format!(" Changed: {}.", paths.join(", ")));
+        }
+        parts.push(words::line(&text, MAX_SUMMARY));
+    }
+    parts
 }
 
 fn message(subject: &str, changed: &[ChangeNote]) -> String {
@@ -149,7 +203,7 @@ fn message(subject: &str, changed: &[ChangeNote]) -> String {
         wrap(&line, &mut lines);
     }
     if changed.len() > MAX_IN_MESSAGE {
-        lines.push(format!("- and {}", crate::stdx::text::count(changed.len() - MAX_IN_MESSAGE, "other file")));
+        lines.push(format!("- and {}", count(changed.len() - MAX_IN_MESSAGE, "other file")));
     }
     if !lines.is_empty() {
         message.push_str("\n\n");
@@ -188,11 +242,7 @@ fn checks(input: &PrInput, changed: &[ChangeNote], validation: Option<&Validatio
         let lines: u64 =
             changed.iter().map(|change| change.added.saturating_add(change.removed)).fold(0, u64::saturating_add);
         let within = changed.len() <= settings.max_files && lines <= settings.max_lines as u64;
-        let what = format!(
-            "no more than {} and {}",
-            files(settings.max_files),
-            crate::stdx::text::count(settings.max_lines, "line")
-        );
+        let what = format!("no more than {} and {}", files(settings.max_files), count(settings.max_lines, "line"));
         let why = format!("{} and {lines} lines", files(changed.len()));
         checks.push(check(what, if within { CheckOutcome::Passed } else { CheckOutcome::Failed { why } }));
     }
@@ -218,7 +268,7 @@ fn checks(input: &PrInput, changed: &[ChangeNote], validation: Option<&Validatio
 }
 
 /// What the reader should know: what was not done, what was warned of, what is missing.
-fn notes(input: &PrInput, changed: &[ChangeNote]) -> Vec<String> {
+fn notes(input: &PrInput, changed: &[ChangeNote], dropped: Vec<String>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     if let Ok(changes) = &input.coder.outcome {
         let undone =
@@ -228,17 +278,30 @@ fn notes(input: &PrInput, changed: &[ChangeNote]) -> Vec<String> {
     if let Ok(analysis) = &input.analyst.outcome {
         notes.extend(analysis.blockers.iter().map(|blocker| format!("open question: {blocker}")));
         notes.extend(analysis.warnings.iter().cloned());
-        let is_test = |change: &ChangeNote| survey::is_test(&change.path);
-        let is_code = |change: &ChangeNote| survey::is_code(&change.path);
-        if analysis.analysis.tests_required && changed.iter().any(is_code) && !changed.iter().any(is_test) {
-            notes.push("no test was added".to_owned());
-        }
     }
+    if !changed.is_empty() && lacks_test(input, changed) {
+        notes.push("no test was added".to_owned());
+    }
+    notes.extend(dropped);
+    notes.extend(input.tester.iter().flat_map(|tester| tester.notes.iter().cloned()));
+    notes.extend(input.docs.iter().flat_map(|docs| docs.notes.iter().cloned()));
     let mut seen = BTreeSet::new();
     let mut notes: Vec<String> = notes.into_iter().map(|note| words::line(&note, MAX_NOTE)).collect();
     notes.retain(|note| !note.is_empty() && seen.insert(note.clone()));
     notes.truncate(MAX_NOTES);
     notes
+}
+
+/// Whether the change wants a test and brings none.
+fn lacks_test(input: &PrInput, changed: &[ChangeNote]) -> bool {
+    match input.tester.as_ref().map(|tester| &tester.document.outcome) {
+        Some(Ok(tests)) => tests.tests_required && tests.summary.tests_added == 0 && tests.test_files.is_empty(),
+        Some(Err(_)) | None => {
+            let wanted = input.analyst.outcome.as_ref().is_ok_and(|analysis| analysis.analysis.tests_required);
+            let any = |is: fn(&str) -> bool| changed.iter().any(|change| is(&change.path));
+            wanted && any(survey::is_code) && !any(survey::is_test)
+        }
+    }
 }
 
 /// What `git check-ref-format --branch` would let pass, and a little less.
@@ -251,5 +314,5 @@ fn is_branch(name: &str) -> bool {
 }
 
 fn files(n: usize) -> String {
-    crate::stdx::text::count(n, "file")
+    count(n, "file")
 }

@@ -196,9 +196,14 @@ pub(super) fn is_inside(path: &str) -> bool {
         && path.split('/').all(|part| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git"))
 }
 
+/// What a file is for, by its path.
+pub(super) fn class_of(path: &str) -> Class {
+    class(path, language(path))
+}
+
 /// Whether a path is documentation.
 pub(super) fn is_docs(path: &str) -> bool {
-    class(path, language(path)) == Class::Docs
+    class_of(path) == Class::Docs
 }
 
 /// Whether a path holds code that people wrote, tests and tools included.
@@ -208,7 +213,7 @@ pub(super) fn is_code(path: &str) -> bool {
 
 /// Whether a path holds tests.
 pub(super) fn is_test(path: &str) -> bool {
-    class(path, language(path)) == Class::Test
+    class_of(path) == Class::Test
 }
 
 pub(super) fn name(path: &str) -> &str {

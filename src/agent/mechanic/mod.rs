@@ -24,6 +24,7 @@ pub use licence::Licence;
 pub use paste::Pasted;
 pub use reading::understand;
 pub use replace::{Replacement, Wish};
+pub(super) use replace::{is_name, places};
 pub use scope::Scope;
 pub use standard::Standard;
 pub use work::{Done, Work, carry_out};

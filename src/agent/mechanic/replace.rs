@@ -263,7 +263,7 @@ impl<'f> Sites<'f> {
 }
 
 /// Where `from` stands as a whole: next to a letter of its own there is no other. With `hyphens`, `a-b` is one word.
-pub(super) fn places(text: &str, from: &str, hyphens: bool) -> Vec<usize> {
+pub(in crate::agent) fn places(text: &str, from: &str, hyphens: bool) -> Vec<usize> {
     let word = |c: char| c.is_alphanumeric() || c == '_' || hyphens && c == '-';
     let (first, last) = (from.chars().next(), from.chars().next_back());
     let mut found = Vec::new();
@@ -305,7 +305,7 @@ fn replaced(text: &str, places: &[usize], len: usize, to: &str) -> String {
 }
 
 /// Whether a text can be a name in code.
-pub(super) fn is_name(text: &str) -> bool {
+pub(in crate::agent) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$')
         && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '$')

@@ -12,7 +12,7 @@ use crate::agent::audit;
 use crate::analysis::{Engine, skip_reason};
 use crate::app::Error;
 use crate::artifact::server::{Aggregate, CodeFile, Codebase, ReviewRequest};
-use crate::domain::{Category, Coverage, NotRead};
+use crate::domain::{Category, Coverage, Reading};
 use crate::stdx::text::binary_size;
 use crate::stdx::{file, hash};
 use crate::workspace::{self, Limits, Side};
@@ -70,35 +70,32 @@ fn read(path: &Path, output: Option<&Path>) -> Result<(Codebase, Coverage), Erro
         if own.as_ref().is_some_and(|own| inner.starts_with(own)) {
             continue;
         }
-        coverage.total += 1;
         let name = inner.to_string_lossy().into_owned();
         let text = match found.content {
             Side::Text(text) => text,
             Side::NotRead(reason) => {
-                coverage.not_read.push(NotRead { path: name, reason });
+                coverage.add(&name, Reading::Failed(reason));
                 continue;
             }
             Side::Absent => {
-                coverage.not_read.push(NotRead { path: name, reason: "gone while it was being read".into() });
+                coverage.add(&name, Reading::Failed("gone while it was being read".into()));
                 continue;
             }
         };
         // Lock files hold licences; everything else that is skipped would say nothing.
         let skipped = skip_reason(&name, text.as_bytes()).filter(|reason| reason != "lock file");
-        let reason = if files.len() >= MAX_FILES {
-            Some(format!("beyond the first {MAX_FILES} files"))
+        let reading = if files.len() >= MAX_FILES {
+            Reading::Failed(format!("beyond the first {MAX_FILES} files"))
         } else if bytes + text.len() > MAX_BYTES {
-            Some(format!("beyond the first {} of text", binary_size(MAX_BYTES as u64)))
+            Reading::Failed(format!("beyond the first {} of text", binary_size(MAX_BYTES as u64)))
         } else {
-            skipped
+            skipped.map_or(Reading::Whole, Reading::LeftOut)
         };
-        match reason {
-            Some(reason) => coverage.not_read.push(NotRead { path: name, reason }),
-            None => {
-                coverage.read += 1;
-                bytes += text.len();
-                files.push(CodeFile { path: name, content: text });
-            }
+        let whole = matches!(reading, Reading::Whole);
+        coverage.add(&name, reading);
+        if whole {
+            bytes += text.len();
+            files.push(CodeFile { path: name, content: text });
         }
     }
     let metadata = BTreeMap::from([("name".to_owned(), codebase_name(path).into())]);
