@@ -185,7 +185,7 @@ async fn a_team_may_let_unreviewed_changes_fail() {
     let world = World::start().await;
     let change = Change::new().write(CONFIG, "on_unreviewed: action_required\n");
     world.people().push("ada", REPO, "main", "Be strict", change).await.unwrap();
-    let number = world.open("logo.bin", "\0binary\0").await;
+    let number = world.open("logo.py", "\0binary\0").await;
     assert_eq!(world.conclusion(number), "action_required");
     world.end().await;
 }
