@@ -196,6 +196,9 @@ fn only_code_is_missed_a_test() {
         exits(&output, 0);
         assert!(!err(&output).contains("no test was added"), "{}", err(&output));
     }
+    // Where there are tests at all.
+    std::fs::create_dir(dir.path().join("tests")).unwrap();
+    std::fs::write(dir.path().join("tests/test_other.py"), "def test_other():\n    assert True\n").unwrap();
     let code = fix(dir.path(), &["--issue", "-"], &issue());
     assert!(err(&code).contains("no test was added"), "{}", err(&code));
 }
