@@ -40,11 +40,15 @@ impl App {
                 tracing::warn!("what run {run} left unfinished could not be removed: {error}");
             }
         }
+        let swarms = Swarms::new(config.state.join("swarms"), clock.clone());
+        if let Err(error) = swarms.remove_unfinished() {
+            tracing::warn!("what swarms left unfinished could not be removed: {error}");
+        }
         store.end_interrupted_runs().await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         Ok(Self {
-            swarms: Swarms::new(config.state.join("swarms"), clock.clone()),
+            swarms,
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
             mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),
             identity: Arc::default(),

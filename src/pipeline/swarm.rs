@@ -62,6 +62,21 @@ impl Swarms {
         Ok(Some(Cycle { swarms: self.clone(), name, shelf, status: Mutex::default(), id }))
     }
 
+    /// Removes what a process that was killed while it wrote has left. Nobody may be at work.
+    ///
+    /// # Errors
+    /// The first of the disk's.
+    pub fn remove_unfinished(&self) -> io::Result<()> {
+        let folders = match std::fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            folders => folders?,
+        };
+        for folder in folders {
+            file::remove_unfinished(&folder?.path())?;
+        }
+        Ok(())
+    }
+
     fn busy(&self) -> MutexGuard<'_, Vec<String>> {
         self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }

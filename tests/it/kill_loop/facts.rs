@@ -286,6 +286,7 @@ pub fn litter(state: &Path, runs: &BTreeSet<String>) -> Vec<String> {
         let fits = match parts.as_slice() {
             [file] => ["octoswarm.db", "octoswarm.db-wal", "octoswarm.db-shm", "octoswarm.lock", "node"].contains(file),
             ["runs", run, file] => runs.contains(*run) && file.ends_with(".json"),
+            ["swarms", _, file] | ["swarms", _, "cycles", _, file] => file.ends_with(".json"),
             ["mirrors", file] => file.ends_with(".lock"),
             ["mirrors", _, _, inside @ ..] => {
                 let last = inside.last().copied().unwrap_or_default();
