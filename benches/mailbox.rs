@@ -8,7 +8,6 @@
     reason = "a benchmark: it tells the time, prints, writes bare files, and stops where it stands when something fails"
 )]
 
-#[allow(dead_code, reason = "shared with the other benchmarks")]
 mod support;
 
 use std::collections::HashMap;

@@ -389,9 +389,8 @@ mod tests {
     #[test]
     fn a_status_that_nobody_can_read_is_begun_anew() {
         let (dir, swarms) = swarms();
-        std::fs::create_dir_all(dir.path().join("o__r")).unwrap();
         for broken in ["", "{", "[]", r#"{"cycle": "x"}"#] {
-            std::fs::write(dir.path().join("o__r/swarm-status.json"), broken).unwrap();
+            file::write_atomic(&dir.path().join("o__r/swarm-status.json"), broken.as_bytes()).unwrap();
             let cycle = swarms.enter("o", "r").unwrap().unwrap();
             cycle.begin(ISSUE).unwrap();
             assert_eq!(status(&dir, "o__r/swarm-status.json").cycle, 1, "{broken}");
