@@ -79,10 +79,17 @@ pub enum ItemSeverity {
 }
 
 /// A debt that the code carries (S0.10).
+pub type DebtItem = AdviceItem<DebtType>;
+
+/// Something that could be better (S0.11).
+pub type ImprovementItem = AdviceItem<ImprovementType>;
+
+/// What is said of a place in the code, with what could be done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DebtItem {
+#[schemars(rename = "{T}Item")]
+pub struct AdviceItem<T> {
     #[serde(rename = "type")]
-    pub kind: DebtType,
+    pub kind: T,
     pub severity: ItemSeverity,
     #[schemars(length(min = 1))]
     pub description: String,
@@ -97,29 +104,14 @@ pub struct DebtItem {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Debt")]
 pub enum DebtType {
     Debt,
 }
 
-/// Something that could be better (S0.11).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ImprovementItem {
-    #[serde(rename = "type")]
-    pub kind: ImprovementType,
-    pub severity: ItemSeverity,
-    #[schemars(length(min = 1))]
-    pub description: String,
-    #[schemars(length(min = 1))]
-    pub file: String,
-    #[schemars(range(min = 1))]
-    pub line: u32,
-    pub suggestion: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Improvement")]
 pub enum ImprovementType {
     Improvement,
 }

@@ -10,8 +10,8 @@ use super::documentation;
 use super::items::{self, Reading};
 use crate::analysis::Engine;
 use crate::artifact::server::{
-    Aggregate, ChecklistInput, CodeFile, Codebase, CriticalItem, DebtItem, DocumentationInput, DocumentationMap,
-    ImprovementItem, ReviewRequest,
+    AdviceItem, Aggregate, ChecklistInput, CodeFile, Codebase, CriticalItem, DebtItem, DocumentationInput,
+    DocumentationMap, ImprovementItem, ReviewRequest,
 };
 use crate::artifact::{AgentError, ErrorCode};
 use crate::domain::Category;
@@ -113,14 +113,15 @@ fn reading(engine: &Engine, agent: Category, files: &[CodeFile]) -> Result<Readi
 }
 
 fn debt_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<DebtItem>, AgentError> {
-    let said = |item: &DebtItem| (item.file.clone(), item.line, item.description.clone(), item.suggestion.clone());
     attempt("debt", || items::debt(reading, input), |found| faults(input, found.iter().map(said)))
 }
 
 fn improvement_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<ImprovementItem>, AgentError> {
-    let said =
-        |item: &ImprovementItem| (item.file.clone(), item.line, item.description.clone(), item.suggestion.clone());
     attempt("improvement", || items::improvement(reading, input), |found| faults(input, found.iter().map(said)))
+}
+
+fn said<T>(item: &AdviceItem<T>) -> (String, u32, String, String) {
+    (item.file.clone(), item.line, item.description.clone(), item.suggestion.clone())
 }
 
 fn critical_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<CriticalItem>, AgentError> {

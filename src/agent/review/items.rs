@@ -6,8 +6,8 @@ use super::checklist::questions;
 use super::{measure, parallel};
 use crate::analysis::{Engine, links};
 use crate::artifact::server::{
-    ChecklistInput, CodeFile, CriticalItem, CriticalSeverity, CriticalType, DebtItem, DebtType, ImprovementItem,
-    ImprovementType, ItemSeverity,
+    AdviceItem, ChecklistInput, CodeFile, CriticalItem, CriticalSeverity, CriticalType, DebtItem, DebtType,
+    ImprovementItem, ImprovementType, ItemSeverity,
 };
 use crate::artifact::{AgentError, ErrorCode};
 use crate::domain::{Category, Finding, Severity};
@@ -58,25 +58,24 @@ impl Reading {
 /// # Errors
 /// `ERR_001` with every fault of the input.
 pub(super) fn debt(reading: &Reading, input: &ChecklistInput) -> Result<Vec<DebtItem>, AgentError> {
-    check(Category::Debt, input)?;
-    let item = |finding: &Finding| DebtItem {
-        kind: DebtType::Debt,
-        severity: severity(finding),
-        description: finding.message.clone(),
-        file: finding.path.clone(),
-        line: finding.span.start_line,
-        suggestion: advice(finding),
-        reference: finding.reference.clone(),
-    };
-    Ok(reading.answers(Category::Debt, input).map(item).collect())
+    advised(reading, Category::Debt, DebtType::Debt, input)
 }
 
 /// # Errors
 /// `ERR_001` with every fault of the input.
 pub(super) fn improvement(reading: &Reading, input: &ChecklistInput) -> Result<Vec<ImprovementItem>, AgentError> {
-    check(Category::Improvement, input)?;
-    let item = |finding: &Finding| ImprovementItem {
-        kind: ImprovementType::Improvement,
+    advised(reading, Category::Improvement, ImprovementType::Improvement, input)
+}
+
+fn advised<T: Copy>(
+    reading: &Reading,
+    category: Category,
+    kind: T,
+    input: &ChecklistInput,
+) -> Result<Vec<AdviceItem<T>>, AgentError> {
+    check(category, input)?;
+    let item = |finding: &Finding| AdviceItem {
+        kind,
         severity: severity(finding),
         description: finding.message.clone(),
         file: finding.path.clone(),
@@ -84,7 +83,7 @@ pub(super) fn improvement(reading: &Reading, input: &ChecklistInput) -> Result<V
         suggestion: advice(finding),
         reference: finding.reference.clone(),
     };
-    Ok(reading.answers(Category::Improvement, input).map(item).collect())
+    Ok(reading.answers(category, input).map(item).collect())
 }
 
 /// # Errors
