@@ -3,149 +3,30 @@
 //! Promise: an agent's output passed its own validation, and depends on nothing but its input and the two trees.
 //! Never: no credentials, no GitHub, no tables; whoever reads untrusted text holds no write power.
 
+mod contract;
 mod contribute;
 pub mod gate;
 pub mod mechanic;
 mod pack;
 mod registry;
 mod review;
+mod role;
 
-use std::future::Future;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
-use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, DocsChanges, IssueAnalysis, TestChanges};
-use crate::artifact::{Content, ContributeFacts, ReviewFacts};
+use crate::artifact::{AgentError, ContributeFacts, ErrorCode, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
+pub use contract::{Agent, DynAgent, Told};
 pub use contribute::{IGNORED, globs};
 pub use pack::{Pack, ReadFile};
-pub use registry::find;
+pub use registry::Registry;
 pub use review::audit;
-
-/// Who does a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Decides which changed files are read, and says why the others are not.
-    Manager,
-    /// What the documentation says against what is there.
-    Documentation,
-    Debt,
-    Improvement,
-    Critical,
-    /// Merges the four reviewers, ranks, proves every fix.
-    Master,
-    /// Decides whether an issue may be worked on.
-    Scout,
-    /// What the issue asks for, and how it could be done.
-    Analyst,
-    /// Where in the repository.
-    Explorer,
-    /// Makes the change, as diffs.
-    Coder,
-    /// The tests that belong to the change.
-    Tester,
-    /// The documentation that belongs to the change.
-    Docs,
-    /// Writes the pull request.
-    Pr,
-}
-
-impl Role {
-    pub const ALL: &'static [Self] = &[
-        Self::Manager,
-        Self::Documentation,
-        Self::Debt,
-        Self::Improvement,
-        Self::Critical,
-        Self::Master,
-        Self::Scout,
-        Self::Analyst,
-        Self::Explorer,
-        Self::Coder,
-        Self::Tester,
-        Self::Docs,
-        Self::Pr,
-    ];
-
-    /// Its key in `swarm-status.json`, for those that have one.
-    pub fn swarm_key(self) -> Option<&'static str> {
-        match self {
-            Self::Scout => Some("1-scout"),
-            Self::Analyst => Some("2-analyst"),
-            Self::Explorer => Some("3-explorer"),
-            Self::Coder => Some("4-coder"),
-            Self::Tester => Some("5-tester"),
-            Self::Docs => Some("6-docs"),
-            Self::Pr => Some("7-pr"),
-            Self::Manager | Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master => {
-                None
-            }
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Manager => "manager",
-            Self::Documentation => "documentation",
-            Self::Debt => "debt",
-            Self::Improvement => "improvement",
-            Self::Critical => "critical",
-            Self::Master => "master",
-            Self::Scout => "scout",
-            Self::Analyst => "analyst",
-            Self::Explorer => "explorer",
-            Self::Coder => "coder",
-            Self::Tester => "tester",
-            Self::Docs => "docs",
-            Self::Pr => "pr",
-        }
-    }
-
-    /// The name of its document in a run's folder, for those that leave one. The pr agent's is written when there is a
-    /// pull request to tell of.
-    pub fn file(self) -> Option<&'static str> {
-        match self {
-            Self::Scout => Some(CurrentIssue::FILE),
-            Self::Analyst => Some(IssueAnalysis::FILE),
-            Self::Explorer => Some(CodebaseMap::FILE),
-            Self::Coder => Some(CodeChanges::FILE),
-            Self::Tester => Some(TestChanges::FILE),
-            Self::Docs => Some(DocsChanges::FILE),
-            Self::Manager
-            | Self::Documentation
-            | Self::Debt
-            | Self::Improvement
-            | Self::Critical
-            | Self::Master
-            | Self::Pr => None,
-        }
-    }
-
-    /// What of a role's output is that document: all of it, but for those that hand on their edits beside it.
-    pub fn document(self, output: &serde_json::Value) -> &serde_json::Value {
-        match self {
-            Self::Tester | Self::Docs => output.get("document").unwrap_or(output),
-            Self::Manager
-            | Self::Documentation
-            | Self::Debt
-            | Self::Improvement
-            | Self::Critical
-            | Self::Master
-            | Self::Scout
-            | Self::Analyst
-            | Self::Explorer
-            | Self::Coder
-            | Self::Pr => output,
-        }
-    }
-}
+pub use role::{Retry, RetryPolicy, Role};
 
 /// All that a role may touch.
 #[derive(Clone)]
@@ -213,76 +94,6 @@ impl Context {
     }
 }
 
-/// One role. Typed where it is written, erased once by the registry.
-pub trait Agent: Send + Sync + 'static {
-    /// Part of every step key: raise it when the same input may give another output.
-    const VERSION: &'static str;
-    /// An object with the flow's `facts` and, under the name of its role, the output of each step that this one needs.
-    type Input: DeserializeOwned + Send;
-    type Output: Serialize + DeserializeOwned + Send;
-
-    fn role(&self) -> Role;
-
-    fn run(&self, cx: &Context, input: Self::Input) -> impl Future<Output = Result<Self::Output, Error>> + Send;
-
-    /// What is wrong with an output; nothing when it may be used.
-    fn faults(&self, _cx: &Context, _output: &Self::Output) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// One line for whoever watches.
-    fn line(&self, _output: &Self::Output) -> Option<String> {
-        None
-    }
-}
-
-/// An agent as the pipeline sees it: JSON in, JSON out.
-pub trait DynAgent: Send + Sync {
-    fn role(&self) -> Role;
-    fn version(&self) -> &'static str;
-    fn execute<'a>(
-        &'a self,
-        cx: &'a Context,
-        input: serde_json::Value,
-    ) -> BoxFuture<'a, Result<serde_json::Value, Error>>;
-    /// One line about an output, for whoever watches.
-    fn line(&self, output: &serde_json::Value) -> Option<String>;
-}
-
-impl<A: Agent> DynAgent for A {
-    fn role(&self) -> Role {
-        Agent::role(self)
-    }
-
-    fn version(&self) -> &'static str {
-        A::VERSION
-    }
-
-    fn execute<'a>(
-        &'a self,
-        cx: &'a Context,
-        input: serde_json::Value,
-    ) -> BoxFuture<'a, Result<serde_json::Value, Error>> {
-        Box::pin(async move {
-            let role = Agent::role(self);
-            let input = serde_json::from_value(input).map_err(|source| Error::Input { role: role.name(), source })?;
-            if cx.cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let output = self.run(cx, input).await?;
-            let faults = self.faults(cx, &output);
-            if !faults.is_empty() {
-                return Err(Error::Invalid { role: role.name(), faults: faults.join("; ") });
-            }
-            serde_json::to_value(output).map_err(|source| Error::Input { role: role.name(), source })
-        })
-    }
-
-    fn line(&self, output: &serde_json::Value) -> Option<String> {
-        Agent::line(self, &A::Output::deserialize(output).ok()?)
-    }
-}
-
 /// Why a step gave no output.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -298,6 +109,55 @@ pub enum Error {
     Scanner { path: String },
     #[error("the agent was called outside {0}")]
     Scene(&'static str),
+    #[error("the {role} agent gave no answer within {} s", .after.as_secs())]
+    Late { role: &'static str, after: std::time::Duration },
+    /// What an agent reported in its own words.
+    #[error("{0}")]
+    Reported(AgentError),
     #[error("cancelled")]
     Cancelled,
+}
+
+impl Error {
+    /// The error as it goes on the wire (S1.10), with the code that fits.
+    pub fn report(&self, role: Role) -> AgentError {
+        let code = match self {
+            Self::Reported(error) => return error.clone(),
+            Self::Input { .. } | Self::Setting(_) | Self::Scene(_) => ErrorCode::InvalidInput,
+            Self::Invalid { .. } => ErrorCode::OutputValidationFailed,
+            Self::Workspace(_) => ErrorCode::GitFetch,
+            Self::Scanner { .. } => ErrorCode::ReviewAnalysisFailed,
+            Self::Late { .. } => ErrorCode::ApiTimeout,
+            Self::Cancelled => {
+                let agent_name = role.name().to_owned();
+                return AgentError {
+                    message: self.to_string(),
+                    code: "cancelled".into(),
+                    agent_name,
+                    recoverable: false,
+                };
+            }
+        };
+        AgentError {
+            recoverable: self.is_transient() || code.recoverable(),
+            ..code.error(role.name(), self.to_string())
+        }
+    }
+
+    /// It has nothing to do with the input: the same call may work in a moment.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Workspace(error) => error.is_transient(),
+            Self::Late { .. } => true,
+            Self::Reported(error) => {
+                [ErrorCode::ApiTimeout, ErrorCode::ApiRateLimit].iter().any(|code| code.as_str() == error.code)
+            }
+            Self::Input { .. }
+            | Self::Invalid { .. }
+            | Self::Setting(_)
+            | Self::Scanner { .. }
+            | Self::Scene(_)
+            | Self::Cancelled => false,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::code_review::Readiness;
 use super::plan::{Plan, Task};
@@ -35,6 +35,25 @@ pub struct AgentInput {
     /// What the flow starts from: the issue or the change, and the settings that bound the work. An addition of ours.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub facts: Value,
+}
+
+impl AgentInput {
+    /// What an agent's own input is read from, and all that its output may depend on: `facts`, what was asked, and under the
+    /// name of each agent the result that it had. No times and durations, so that equal inputs are equal.
+    pub fn fields(&self) -> Map<String, Value> {
+        fn add<T: Serialize>(fields: &mut Map<String, Value>, name: &str, part: Option<&T>) {
+            if let Some(value) = part.and_then(|part| serde_json::to_value(part).ok()) {
+                fields.insert(name.to_owned(), value);
+            }
+        }
+        let mut fields = Map::from_iter([("facts".to_owned(), self.facts.clone())]);
+        add(&mut fields, "plan", self.plan.as_ref());
+        add(&mut fields, "task", self.task.as_ref());
+        add(&mut fields, "userInput", self.user_input.as_ref());
+        add(&mut fields, "config", self.config.as_ref());
+        fields.extend(self.history.iter().map(|output| (output.agent_name.clone(), output.result.clone())));
+        fields
+    }
 }
 
 /// What an agent made.

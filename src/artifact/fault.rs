@@ -28,11 +28,11 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(super) fn error(path: String, message: impl Into<String>) -> Self {
+    pub fn error(path: String, message: impl Into<String>) -> Self {
         Self { severity: IssueSeverity::Error, path, message: message.into(), suggestion: None, missing: false }
     }
 
-    pub(super) fn warning(path: String, message: impl Into<String>) -> Self {
+    pub fn warning(path: String, message: impl Into<String>) -> Self {
         Self { severity: IssueSeverity::Warning, ..Self::error(path, message) }
     }
 

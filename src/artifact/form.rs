@@ -122,6 +122,11 @@ impl Form {
         FORMS.iter().find(|form| form.name == name)
     }
 
+    /// The form of the document that has that name in a run's folder.
+    pub fn of_file(file: &str) -> Option<&'static Self> {
+        FORMS.iter().find(|form| form.file == Some(file))
+    }
+
     /// The form of a type.
     pub fn of<T: Typed>() -> &'static Self {
         #[expect(clippy::expect_used, reason = "a test finds every type in the table")]

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use futures::stream::{FuturesUnordered, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Error, Journal};
 use crate::agent::{Context, Role};
 use crate::artifact::AgentError;
-use crate::artifact::document::faults_of;
+use crate::artifact::exchange::{AgentInput, AgentOutput, OutputStatus};
 use crate::artifact::status::AgentState;
 
 /// Steps in any order; what they need decides when they run.
@@ -30,7 +30,7 @@ pub struct Step {
 /// What the steps of a flow left behind.
 #[derive(Debug, Default)]
 pub struct Outputs {
-    documents: BTreeMap<&'static str, Value>,
+    done: BTreeMap<Role, AgentOutput>,
     /// The step whose document says that it failed: the flow went no further.
     pub stopped: Option<Stopped>,
 }
@@ -48,8 +48,8 @@ impl Outputs {
     /// # Errors
     /// The role had no step or its step was never reached, or the document does not have that form.
     pub fn get<T: DeserializeOwned>(&self, role: Role) -> Result<T, Error> {
-        let document = self.documents.get(role.name()).ok_or(Error::NotReached { role: role.name() })?;
-        T::deserialize(document).map_err(|source| Error::Document { role: role.name(), source })
+        let output = self.done.get(&role).ok_or(Error::NotReached { role: role.name() })?;
+        T::deserialize(&output.result).map_err(|source| Error::Document { role: role.name(), source })
     }
 }
 
@@ -66,38 +66,35 @@ impl Flow {
         loop {
             let (ready, later) = waiting
                 .into_iter()
-                .partition(|step: &&Step| step.needs.iter().all(|role| outputs.documents.contains_key(role.name())));
+                .partition(|step: &&Step| step.needs.iter().all(|role| outputs.done.contains_key(role)));
             waiting = later;
             let ready: Vec<&Step> = ready;
             for step in &ready {
                 // Whoever needs only what is there and what is being made is as good as called (A2.1).
-                let there = |role: &Role| outputs.documents.contains_key(role.name()) || *role == step.role;
+                let there = |role: &Role| outputs.done.contains_key(role) || *role == step.role;
                 for next in waiting.iter().filter(|next| next.needs.iter().all(there)) {
                     journal.show(next.role, AgentState::Waiting).await?;
                 }
             }
             for step in ready {
-                let input = input(&facts, step, &outputs.documents);
+                let input = input(&facts, step, &outputs.done);
                 running.push(async move { (step.role, journal.step(cx, step.role, input).await) });
             }
             let Some((role, output)) = running.next().await else { return Ok(outputs) };
             let output = output?;
-            let failed = faults_of(&output);
-            outputs.documents.insert(role.name(), output);
+            let failed = (output.status == OutputStatus::Failed).then(|| output.metadata.errors.clone());
+            outputs.done.insert(role, output);
             if let Some(faults) = failed {
-                outputs.stopped = Some(Stopped { role, faults });
+                outputs.stopped = Some(Stopped { role, faults: faults.unwrap_or_default() });
                 return Ok(outputs);
             }
         }
     }
 }
 
-fn input(facts: &Value, step: &Step, documents: &BTreeMap<&'static str, Value>) -> Value {
-    let mut input = Map::from_iter([("facts".to_owned(), facts.clone())]);
-    for role in step.needs {
-        input.insert(role.name().to_owned(), documents.get(role.name()).cloned().unwrap_or_default());
-    }
-    Value::Object(input)
+fn input(facts: &Value, step: &Step, done: &BTreeMap<Role, AgentOutput>) -> AgentInput {
+    let history = step.needs.iter().filter_map(|role| done.get(role).cloned()).collect();
+    AgentInput { history, facts: facts.clone(), ..AgentInput::default() }
 }
 
 #[cfg(test)]

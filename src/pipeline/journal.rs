@@ -1,13 +1,13 @@
 //! The record of a run: its steps with their artifacts, and progress for whoever watches.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Cycle, Error};
-use crate::agent::{self, Context, Role};
-use crate::artifact::document::faults_of;
+use crate::agent::{self, Context, DynAgent, Registry, Role};
+use crate::artifact::exchange::{AgentInput, AgentOutput, OutputMetadata, OutputStatus};
 use crate::artifact::status::AgentState;
 use crate::artifact::{Shelf, shelf};
 use crate::domain::RunId;
@@ -37,15 +37,21 @@ impl Journal {
         self
     }
 
-    /// Runs the role's agent on `input`, or takes the document that the same agent made of the same input before.
+    fn agents(&self) -> &'static Registry {
+        static OURS: LazyLock<Registry> = LazyLock::new(Registry::builtin);
+        &OURS
+    }
+
+    /// Runs the role's agent on `input`, or takes the result that the same agent made of the same input before.
     ///
     /// # Errors
     /// The agent's, the store's or the disk's; a failed step stays visible in the run.
-    pub(super) async fn step(&self, cx: &Context, role: Role, input: Value) -> Result<Value, Error> {
-        let (name, agent) = (role.name(), agent::find(role));
+    pub(super) async fn step(&self, cx: &Context, role: Role, input: AgentInput) -> Result<AgentOutput, Error> {
+        let name = role.name();
+        let agent = self.agents().get(role);
         let failed = |source| Error::Agent { role: name, source };
         let Self::Kept { store, run, .. } = self else {
-            return agent.execute(cx, input).await.map_err(failed);
+            return execute(agent, cx, &input).await.map_err(failed);
         };
         let key = step_key(cx, name, agent.version(), &input);
         let step = store.start_step(*run, name, &key).await?;
@@ -53,22 +59,23 @@ impl Journal {
         let known = store.step_by_key(&key).await?.and_then(|known| known.artifact);
         self.show(role, AgentState::Running).await?;
         let output = match known {
-            Some(document) => {
-                store.finish_step(step, StepState::Skipped, Some(&document), None).await?;
+            Some(result) => {
+                store.finish_step(step, StepState::Skipped, Some(&result), None).await?;
                 store.meter().step(name, "known", None);
-                document
+                known_output(cx, role, result, key)
             }
-            None => match agent.execute(cx, input).await {
-                Ok(document) => {
-                    let faults = faults_of(&document);
+            None => match execute(agent, cx, &input).await {
+                Ok(output) => {
                     // A document that says it failed is no answer for the next attempt.
-                    let state = if faults.is_some() { StepState::Failed } else { StepState::Done };
-                    let detail = faults
-                        .map(|faults| faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "));
-                    let outcome = if state == StepState::Done { "done" } else { "stopped" };
-                    store.meter().step(name, outcome, Some(began.elapsed()));
-                    store.finish_step(step, state, kept(&document), detail.as_deref()).await?;
-                    document
+                    let ended = output.status != OutputStatus::Failed;
+                    let state = if ended { StepState::Done } else { StepState::Failed };
+                    let detail =
+                        output.metadata.errors.as_ref().filter(|_| !ended).map(|errors| {
+                            errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ")
+                        });
+                    store.meter().step(name, if ended { "done" } else { "stopped" }, Some(began.elapsed()));
+                    store.finish_step(step, state, kept(&output.result), detail.as_deref()).await?;
+                    output
                 }
                 Err(source) => {
                     store.meter().step(name, "failed", Some(began.elapsed()));
@@ -78,12 +85,12 @@ impl Journal {
                 }
             },
         };
-        let ended = if faults_of(&output).is_some() { AgentState::Failed } else { AgentState::Completed };
-        self.show(role, ended).await?;
+        let failed = output.status == OutputStatus::Failed;
+        self.show(role, if failed { AgentState::Failed } else { AgentState::Completed }).await?;
         if let Some(file) = role.file() {
-            self.shelve(file, role.document(&output)).await?;
+            self.shelve(file, role.document(&output.result)).await?;
         }
-        if let Some(line) = agent.line(&output) {
+        if let Some(line) = agent.line(&output.result) {
             self.say(&line).await?;
         }
         Ok(output)
@@ -123,13 +130,35 @@ impl Journal {
     }
 }
 
+/// The output of an agent, validated.
+async fn execute(agent: &Arc<dyn DynAgent>, cx: &Context, input: &AgentInput) -> Result<AgentOutput, agent::Error> {
+    let output = agent.execute(cx, input).await?;
+    let verdict = agent.validate(cx, &output).await;
+    if verdict.is_valid {
+        return Ok(output);
+    }
+    let faults: Vec<String> = verdict.issues.into_iter().map(|issue| issue.message).collect();
+    Err(agent::Error::Invalid { role: agent.role().name(), faults: faults.join("; ") })
+}
+
+/// A result that was made before.
+fn known_output(cx: &Context, role: Role, result: Value, key: String) -> AgentOutput {
+    AgentOutput {
+        agent_name: role.name().to_owned(),
+        timestamp: cx.timestamp(),
+        status: OutputStatus::Success,
+        result,
+        metadata: OutputMetadata { cache_hit: Some(true), cache_key: Some(key), ..OutputMetadata::default() },
+    }
+}
+
 /// An artifact beyond the limit is not kept: its step is done again when it is needed again.
 fn kept(artifact: &Value) -> Option<&Value> {
     (artifact.to_string().len() <= MAX_ARTIFACT).then_some(artifact)
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.
-fn step_key(cx: &Context, role: &str, version: &str, input: &Value) -> String {
+fn step_key(cx: &Context, role: &str, version: &str, input: &AgentInput) -> String {
     let [base, tree] = cx.trees();
-    hash::sha256_parts([role, version, cx.engine.digest(), base, tree, &input.to_string()])
+    hash::sha256_parts([role, version, cx.engine.digest(), base, tree, &Value::Object(input.fields()).to_string()])
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use octoswarm::agent::{self, Context, Contributing, Role, Scene, gate};
+use octoswarm::agent::{Context, Contributing, Role, Scene, gate};
 use octoswarm::analysis::Engine;
 use octoswarm::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
 use octoswarm::artifact::swarm::{CodeChanges, FileAction, FileChange, LinesChanged};
@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use crate::support::agents::play;
 use crate::support::git_server::git;
 
 mod fixes;
@@ -129,7 +130,7 @@ impl Bench {
             clock: Clock::manual(NOW),
             scene: Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts.clone()) }),
         };
-        let output = agent::find(Role::Coder).execute(&cx, input(&facts)).await.unwrap();
+        let output = play(Role::Coder, &cx, input(&facts)).await.unwrap();
         let document: Document<CodeChanges> = serde_json::from_value(output).unwrap();
         let changes = document.outcome.unwrap();
         let before = texts(&tree).await;

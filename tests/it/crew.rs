@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use crate::support::agents::play;
 use crate::support::git_server::git;
 
 mod beside;
@@ -70,7 +71,7 @@ impl Bench {
         for (name, document) in known {
             input[*name] = document.clone();
         }
-        agent::find(role).execute(&self.context(), input).await
+        play(role, &self.context(), input).await
     }
 
     /// The documents of scout, analyst and explorer.

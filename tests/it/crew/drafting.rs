@@ -121,7 +121,7 @@ fn whatever_the_title_a_branch_and_a_message_are_valid() {
             for (name, document) in &known {
                 input[*name] = document.clone();
             }
-            let draft = runtime.block_on(agent::find(Role::Pr).execute(&bench.context(), input)).unwrap();
+            let draft = runtime.block_on(play(Role::Pr, &bench.context(), input)).unwrap();
             let draft: PullDraft = serde_json::from_value(draft).unwrap();
             git(bench.tree_dir(), &["check-ref-format", "--branch", &draft.branch]);
             let start = if number == 0 { "fix/".to_owned() } else { format!("fix/issue-{number}-") };

@@ -285,8 +285,7 @@ async fn a_large_repository_is_explored_alike_each_time_and_can_be_left() {
     assert_eq!(map, bench.document(Role::Explorer).await);
     let cx = bench.context();
     cx.cancel.cancel();
-    let stopped =
-        agent::find(Role::Explorer).execute(&cx, json!({ "facts": bench.facts, "scout": {}, "analyst": {} })).await;
+    let stopped = play(Role::Explorer, &cx, json!({ "facts": bench.facts, "scout": {}, "analyst": {} })).await;
     assert!(stopped.is_err());
 }
 

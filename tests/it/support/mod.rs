@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+pub mod agents;
 pub mod browser;
 pub mod git_server;
 pub mod process;
