@@ -44,6 +44,16 @@ pub trait Agent: Send + Sync + 'static {
         None
     }
 
+    /// The result as S1.6 spells it, where the form that goes from step to step is another one.
+    fn present(
+        &self,
+        _cx: &Context,
+        _input: &AgentInput,
+        output: &AgentOutput,
+    ) -> impl Future<Output = Result<Value, Error>> + Send {
+        std::future::ready(Ok(output.result.clone()))
+    }
+
     /// What a program that takes this agent's place finds under `facts`: by default what the flow starts from.
     fn brief(&self, _cx: &Context, input: &AgentInput) -> impl Future<Output = Result<Value, Error>> + Send {
         std::future::ready(Ok(input.facts.clone()))
@@ -92,6 +102,14 @@ pub trait DynAgent: Send + Sync {
     /// What is wrong with an output, its own or another program's, and how good it is.
     fn validate<'a>(&'a self, cx: &'a Context, output: &'a AgentOutput) -> BoxFuture<'a, ValidationResult>;
 
+    /// See [`Agent::present`].
+    fn present<'a>(
+        &'a self,
+        cx: &'a Context,
+        input: &'a AgentInput,
+        output: &'a AgentOutput,
+    ) -> BoxFuture<'a, Result<Value, Error>>;
+
     /// See [`Agent::brief`].
     fn brief<'a>(&'a self, cx: &'a Context, input: &'a AgentInput) -> BoxFuture<'a, Result<Value, Error>>;
 
@@ -132,6 +150,15 @@ impl<A: Agent> DynAgent for A {
 
     fn validate<'a>(&'a self, cx: &'a Context, output: &'a AgentOutput) -> BoxFuture<'a, ValidationResult> {
         Box::pin(std::future::ready(ValidationResult::of(&faults(self, cx, output))))
+    }
+
+    fn present<'a>(
+        &'a self,
+        cx: &'a Context,
+        input: &'a AgentInput,
+        output: &'a AgentOutput,
+    ) -> BoxFuture<'a, Result<Value, Error>> {
+        Box::pin(Agent::present(self, cx, input, output))
     }
 
     fn brief<'a>(&'a self, cx: &'a Context, input: &'a AgentInput) -> BoxFuture<'a, Result<Value, Error>> {

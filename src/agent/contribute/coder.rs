@@ -4,16 +4,19 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::convention;
+use super::{convention, generation};
 use crate::agent::mechanic::{self, Work, carry_out};
-use crate::agent::{Agent, Context, Error, Role, gate};
+use crate::agent::{Agent, Context, Error, Role, Told, gate};
 use crate::analysis::fix;
+use crate::artifact::exchange::{AgentInput, AgentOutput, MoreMetadata};
+use crate::artifact::generation::CodeGeneration;
 use crate::artifact::swarm::{
     ChangeSummary, CodeChanges, CodebaseMap, CurrentIssue, FileAction, FileChange, IssueAnalysis, LinesChanged,
     Validation,
 };
-use crate::artifact::{ContributeFacts, Document, ReviewReport};
+use crate::artifact::{ContributeFacts, Document, Form, ReviewReport};
 use crate::domain::Finding;
 use crate::stdx::text::{count, truncate_chars};
 use crate::workspace::{Side, patch};
@@ -41,7 +44,7 @@ pub struct Contribution {
 /// Longest subject line of a commit.
 const SUBJECT: usize = 72;
 
-const NOT_RUN: [&str; 4] = [
+pub(super) const NOT_RUN: [&str; 4] = [
     "not run: lint (commands of the repository are not executed)",
     "not run: type check (commands of the repository are not executed)",
     "not run: build (commands of the repository are not executed)",
@@ -79,6 +82,38 @@ impl Agent for Coder {
             }
         }
         faults
+    }
+
+    fn told(&self, output: &Document<CodeChanges>) -> Told {
+        let Ok(changes) = &output.outcome else { return Told::default() };
+        let left = generation::not_done(changes);
+        let more = MoreMetadata {
+            files_generated: Some(changes.summary.total_files_changed),
+            total_loc: Some(changes.summary.total_additions),
+            ..MoreMetadata::default()
+        };
+        Told { partial: changes.commit_ready && !left.is_empty(), warnings: left, more }
+    }
+
+    async fn present(&self, cx: &Context, input: &AgentInput, output: &AgentOutput) -> Result<Value, Error> {
+        let unread = |source| Error::Input { role: Role::Coder.name(), source };
+        let document = Document::<CodeChanges>::deserialize(&output.result).map_err(unread)?;
+        let Ok(changes) = document.outcome else { return Ok(Value::Null) };
+        let task = input.facts["issue"]["number"].as_u64().map_or("fix".to_owned(), |n| format!("ISSUE-{n}"));
+        let made = generation::generation(cx, &changes, task, output.metadata.duration_ms).await?;
+        serde_json::to_value(made).map_err(unread)
+    }
+
+    /// Whole files (S1.13), or the diffs of S2.14.
+    async fn adopt(&self, cx: &Context, input: &AgentInput, result: Value) -> Result<Document<CodeChanges>, Error> {
+        if result.get("generatedFiles").is_none() {
+            return generation::read(Role::Coder, Form::of::<Document<CodeChanges>>().name, result);
+        }
+        let made: CodeGeneration = generation::read(Role::Coder, Form::of::<CodeGeneration>().name, result)?;
+        let map = input.history.iter().find(|output| output.agent_name == Role::Explorer.name());
+        let branch = map.and_then(|map| map.result["repository"]["branch"].as_str()).unwrap_or_default();
+        let changes = generation::changes(cx, &made, branch.to_owned()).await?;
+        Ok(Document::completed(cx.timestamp(), changes))
     }
 
     fn line(&self, output: &Document<CodeChanges>) -> Option<String> {

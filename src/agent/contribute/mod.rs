@@ -11,6 +11,7 @@ mod demand;
 mod docs;
 mod ecosystem;
 mod explorer;
+mod generation;
 mod manager;
 mod manifest;
 mod pr;

@@ -1,9 +1,11 @@
 //! Documentation, debt, improvement, critical: the same reading, four questions.
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::faults;
+use super::{faults, outside};
 use crate::agent::{Agent, Context, Error, Reviewing, Role};
+use crate::artifact::exchange::AgentInput;
 use crate::artifact::{AgentFindings, FilePlan};
 use crate::domain::Category;
 
@@ -21,12 +23,7 @@ impl Agent for Lens {
     type Output = AgentFindings;
 
     fn role(&self) -> Role {
-        match self.0 {
-            Category::Critical => Role::Critical,
-            Category::Improvement => Role::Improvement,
-            Category::Debt => Role::Debt,
-            Category::Documentation => Role::Documentation,
-        }
+        outside::role(self.0)
     }
 
     async fn run(&self, cx: &Context, input: LensInput) -> Result<AgentFindings, Error> {
@@ -44,4 +41,17 @@ impl Agent for Lens {
     fn faults(&self, cx: &Context, output: &AgentFindings) -> Vec<String> {
         faults(cx, output)
     }
+
+    async fn brief(&self, cx: &Context, input: &AgentInput) -> Result<Value, Error> {
+        outside::brief(cx, self.0, &plan(input)?).await
+    }
+
+    async fn adopt(&self, cx: &Context, input: &AgentInput, result: Value) -> Result<AgentFindings, Error> {
+        outside::adopt(cx, self.0, &plan(input)?, result).await
+    }
+}
+
+fn plan(input: &AgentInput) -> Result<FilePlan, Error> {
+    let input = LensInput::deserialize(Value::Object(input.fields()));
+    Ok(input.map_err(|source| Error::Input { role: Role::Manager.name(), source })?.manager)
 }

@@ -4,10 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use super::assessment::{by_severity, code_review, readiness};
 use crate::agent::pack::ReadFile;
-use crate::agent::{Agent, Context, Error, Reviewing, Role};
+use crate::agent::{Agent, Context, Error, Reviewing, Role, Told};
 use crate::analysis::fix;
+use crate::artifact::exchange::{AgentInput, AgentOutput, MoreMetadata};
 use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
 use crate::domain::{Category, Coverage, Finding, Reading};
 use crate::stdx::text::count;
@@ -45,7 +48,12 @@ impl Agent for Master {
         rank(&mut findings);
         let coverage = coverage(&plan, files);
         Ok(ReviewReport {
-            present: files.values().flat_map(|file| &file.all).map(|finding| finding.fingerprint.clone()).collect(),
+            present: files
+                .values()
+                .flat_map(|file| &file.all)
+                .chain(&findings)
+                .map(|f| f.fingerprint.clone())
+                .collect(),
             settled_paths: files
                 .iter()
                 .filter(|(_, file)| file.absent || matches!(file.reading, Reading::Whole | Reading::TextOnly))
@@ -66,6 +74,24 @@ impl Agent for Master {
             .filter(|finding| !seen.insert(&finding.fingerprint))
             .map(|finding| format!("{}: reported twice", finding.path))
             .collect()
+    }
+
+    fn told(&self, report: &ReviewReport) -> Told {
+        let more = MoreMetadata {
+            findings_count: Some(report.findings.len() as u64),
+            by_severity: Some(by_severity(&report.findings)),
+            readiness: Some(readiness(report)),
+            ..MoreMetadata::default()
+        };
+        Told { more, ..Told::default() }
+    }
+
+    async fn present(&self, cx: &Context, _input: &AgentInput, output: &AgentOutput) -> Result<Value, Error> {
+        let unread = |source| Error::Input { role: Role::Master.name(), source };
+        let report = ReviewReport::deserialize(&output.result).map_err(unread)?;
+        let head = cx.reviewing()?.facts.head.to_string();
+        let review = code_review(&report, &head, output.timestamp.clone(), output.metadata.duration_ms);
+        serde_json::to_value(review).map_err(unread)
     }
 
     fn line(&self, report: &ReviewReport) -> Option<String> {

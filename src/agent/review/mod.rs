@@ -1,6 +1,7 @@
 //! The reviewers: four lenses over one fact pack, and the master that merges them. Over a whole codebase, the same four
 //! questions and the documents that can be made of it.
 
+mod assessment;
 pub mod audit;
 mod checklist;
 mod documentation;
@@ -8,6 +9,7 @@ mod items;
 mod lens;
 mod master;
 mod measure;
+mod outside;
 mod parallel;
 
 pub use lens::Lens;

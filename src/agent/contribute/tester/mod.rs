@@ -10,19 +10,21 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::assembly::{self, assemble};
 use super::changed::{Changed, Touched};
 use super::substitution::{self, Substitution, What};
 use super::survey::{self, Class, Listed};
-use super::{convention, words};
-use crate::agent::{Agent, Context, Error, Role};
+use super::{convention, generation, words};
+use crate::agent::{Agent, Context, Error, Role, Told};
 use crate::analysis::Language;
+use crate::artifact::exchange::{AgentInput, AgentOutput, MoreMetadata};
 use crate::artifact::generation::TestSuite;
 use crate::artifact::swarm::{
     CodeChanges, CodebaseMap, FileChange, IssueAnalysis, Kind, TestChanges, TestFileChange, TestSummary, TestValidation,
 };
-use crate::artifact::{ContributeFacts, Document, Tested};
+use crate::artifact::{ContributeFacts, Document, Form, Tested};
 use crate::stdx::text::count;
 
 pub struct Tester;
@@ -120,6 +122,49 @@ impl Agent for Tester {
             }
         }
         faults
+    }
+
+    fn told(&self, output: &Tested) -> Told {
+        let missing = output.document.outcome.as_ref().is_ok_and(|document| {
+            document.tests_required && document.summary.tests_added == 0 && output.edits.is_empty()
+        });
+        let more = MoreMetadata { tests_executed: Some(false), ..MoreMetadata::default() };
+        Told { partial: missing, warnings: output.notes.clone(), more }
+    }
+
+    async fn present(&self, _cx: &Context, _input: &AgentInput, output: &AgentOutput) -> Result<Value, Error> {
+        Ok(output.result.get("suite").cloned().unwrap_or_default())
+    }
+
+    /// Whole test files (S1.14), or the edits of our own form.
+    async fn adopt(&self, cx: &Context, input: &AgentInput, result: Value) -> Result<Tested, Error> {
+        let unread = |source| Error::Input { role: Role::Tester.name(), source };
+        if result.get("testFiles").is_none() {
+            return Tested::deserialize(result).map_err(unread);
+        }
+        let suite: TestSuite = generation::read(Role::Tester, Form::of::<TestSuite>().name, result)?;
+        let given = TesterInput::deserialize(Value::Object(input.fields())).map_err(unread)?;
+        let coder = given.coder.outcome.map_err(|_| Error::Invalid {
+            role: Role::Tester.name(),
+            faults: "there is no change to test".to_owned(),
+        })?;
+        let edits = generation::test_edits(cx, &coder, &suite).await?;
+        let changed = Changed::of(&cx.contributing()?.tree, &coder).await?;
+        let after = follow(&changed, &edits).await?;
+        let files: Vec<TestFileChange> = after.iter().filter_map(|file| told::told(file, &changed)).collect();
+        let added: u64 = files.iter().map(|file| file.tests_added.len() as u64).sum();
+        let document = TestChanges {
+            tests_required: true,
+            reason: format!("{added} added by the tester.\n{NOT_RUN}"),
+            validation: not_run(),
+            summary: TestSummary {
+                tests_added: added,
+                tests_modified: after.iter().map(told::modified).sum(),
+                total_test_files: files.len() as u64,
+            },
+            test_files: files,
+        };
+        Ok(tested(cx, document, edits, Some(suite)))
     }
 
     fn line(&self, output: &Tested) -> Option<String> {
