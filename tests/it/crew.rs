@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::agents::play;
 use crate::support::git_server::git;
 
+mod adopting;
 mod beside;
 mod drafting;
 mod exploring;
