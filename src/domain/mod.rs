@@ -33,4 +33,4 @@ pub use job::{
 pub use outcome::{Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
 pub use secret::Secret;
 pub use untrusted::Untrusted;
-pub use verb::Verb;
+pub use verb::{Conversation, Verb};
