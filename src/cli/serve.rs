@@ -19,7 +19,7 @@ use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
 use crate::config::{Resolution, ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
-use crate::domain::Clock;
+use crate::domain::{Clock, Ready};
 use crate::stdx::net;
 use crate::webhook;
 
@@ -142,9 +142,9 @@ async fn doors(app: &App, config: &ServerConfig, shutdown: &CancellationToken) -
 /// What a server without an App answers beside the set-up pages. GitHub keeps what it could not deliver, and is asked for it.
 fn waiting() -> Router {
     let not_yet = || async {
-        let why = "no GitHub App is set up yet";
-        let body = Json(serde_json::json!({ "ready": false, "waits_for_set_up": true, "reason": why }));
-        (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], body)
+        let reason = Some("no GitHub App is set up yet".to_owned());
+        let body = Ready { ready: false, waits_for_set_up: true, reason };
+        (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], Json(body))
     };
     Router::new()
         .route("/", get(|| async { Redirect::to("/setup") }))
