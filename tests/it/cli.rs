@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use octoswarm::demo::{AppManifest, Change, Fault, GitHubBox, Options};
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt};
 
 use crate::support::{git, process};
 
@@ -270,6 +271,7 @@ async fn a_server_answers_health_and_stops_in_order() {
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
+        .stdin(Stdio::null())
         .unwrap();
     let address = process::listens(&mut child).await.expect("it says where it listens");
     let get = |path: &str| {
@@ -285,9 +287,19 @@ async fn a_server_answers_health_and_stops_in_order() {
     assert!(stderr(&second).contains("in use") || stderr(&second).contains("another"), "{}", stderr(&second));
     process::signal(&child, "TERM");
     let output = child.wait_with_output().await.unwrap();
-    assert!(output.status.success());
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret-canary"));
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains("s3cret-canary"));
+    // A daemon without a terminal goes on, and says what would help.
+    process::signal(&child, "HUP");
+    let mut told = tokio::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("SIGHUP changes nothing") {
+        assert!(told.read_line(&mut said).await.unwrap() > 0, "it ended: {said}");
+    }
+    assert!(said.contains("restart the server"), "{said}");
+    assert!(get("/readyz").contains("\"ready\":true"));
 }
+    told.read_to_string(&mut said).await.unwrap();
 
 fn octoswarm_serve_again(dir: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_octoswarm"))
