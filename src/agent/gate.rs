@@ -121,9 +121,12 @@ pub async fn check(
 pub(super) fn protection(path: &str, protected: &GlobSet) -> Option<&'static str> {
     let folded = folded(path);
     if ALWAYS.is_match(&folded) || ALWAYS.is_match(path) {
-        return Some("no change may touch what decides how this repository is built, checked or owned");
+        return Some(
+            "no change may touch what decides how a repository is built, checked or owned, and no setting lifts that",
+        );
     }
-    (protected.is_match(path) || protected.is_match(&folded)).then_some("this repository's configuration protects it")
+    (protected.is_match(path) || protected.is_match(&folded))
+        .then_some("this repository's configuration protects it (`protected` in `.github/octoswarm.yml`)")
 }
 
 /// Patterns of paths as people write them, without regard to case: one may begin with `/` or `./`, and one that names a

@@ -3,7 +3,8 @@
 use crate::artifact::Reply;
 use crate::artifact::reply::{About, Status, StatusLine};
 use crate::domain::{
-    CommandTarget, ContributeTarget, FixTarget, Job, PullNumber, ReviewTarget, Verb, fix_group, issue_group,
+    CommandTarget, ContributeTarget, Conversation, FixTarget, Job, PullNumber, ReviewTarget, Verb, fix_group,
+    issue_group,
 };
 use crate::github::{Pull, Repo};
 use crate::queue::Leased;
@@ -97,7 +98,8 @@ impl App {
         repo: &Repo,
     ) -> Result<Obeyed, Error> {
         Ok(match (verb, pull) {
-            (Verb::Help, _) => only(Reply::Help),
+            (Verb::Help, Some(_)) => only(Reply::Help { on: Conversation::Pull }),
+            (Verb::Help, None) => only(Reply::Help { on: Conversation::Issue }),
             (Verb::Status, _) => only(Reply::Status(self.status(target).await?)),
             (Verb::Cancel, _) => {
                 let mut jobs = 0;

@@ -2,36 +2,27 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
 use tokio::time::Instant;
 
 use super::App;
+use crate::domain::Ready;
 
 /// Anybody may ask, and each proof is a write to the disk: one serves this long.
 const FRESH: Duration = Duration::from_secs(1);
-
-/// The answer of `/readyz`.
-#[derive(Debug, Clone, Serialize)]
-pub struct Ready {
-    pub ready: bool,
-    /// Why not, for the operator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
 
 impl App {
     /// A delivery can be stored: the only thing that GitHub must be told at once.
     pub async fn ready(&self) -> Ready {
         let mut written = self.written.lock().await;
         if written.is_some_and(|at| at.elapsed() < FRESH) {
-            return Ready { ready: true, reason: None };
+            return Ready { ready: true, waits_for_set_up: false, reason: None };
         }
         match self.store.ping().await {
             Ok(()) => {
                 *written = Some(Instant::now());
-                Ready { ready: true, reason: None }
+                Ready { ready: true, waits_for_set_up: false, reason: None }
             }
-            Err(error) => Ready { ready: false, reason: Some(error.to_string()) },
+            Err(error) => Ready { ready: false, waits_for_set_up: false, reason: Some(error.to_string()) },
         }
     }
 }

@@ -29,7 +29,7 @@ use obeyed::Obeyed;
 
 pub use crate::analysis::RuleInfo;
 pub use audit::{Audited, audit, unanswered, write};
-pub use scan::scan;
+pub use scan::{scan, scan_text};
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
 pub struct Checked {

@@ -37,7 +37,6 @@ use crate::store::{Pruned, Store};
 use crate::workspace::Mirrors;
 
 pub use error::Error;
-pub use health::Ready;
 pub use reconcile::CaughtUp;
 
 pub use crate::meter::Format;

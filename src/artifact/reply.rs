@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{CommentId, IssueNumber, PullNumber, RunId, Verb};
+use crate::domain::{CommentId, Conversation, IssueNumber, PullNumber, RunId, Verb};
 
 /// One thing said in a conversation, in a comment of ours that is edited in place when there is more to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +31,11 @@ pub enum About {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
 pub enum Reply {
-    Help,
+    Help {
+        /// Rows of versions that listed everything everywhere do not say it.
+        #[serde(default)]
+        on: Conversation,
+    },
     /// `nearest` is what was probably meant.
     Unknown {
         word: String,

@@ -256,9 +256,12 @@ pub struct Review {
                   3 could not scan, or could not write."
 )]
 pub struct Scan {
-    /// Files and folders; a file larger than 1 MiB is not read
+    /// Files and folders; a file larger than 1 MiB is not read. `-` alone reads standard input
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// What standard input is called, with `-`: its ending tells the language, and its place which configuration holds
+    #[arg(long, value_name = "PATH")]
+    pub stdin_filename: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }

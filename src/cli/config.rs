@@ -36,7 +36,7 @@ fn server(resolution: &Resolution) -> ExitCode {
         };
         let (value, source) = (visible_line(&setting.value), visible_line(&source));
         let row = format!("{:names$}  {value:values$}  {}", setting.name, source.dimmed());
-        report::line(row.trim_end());
+        report::line(&row);
     }
     for warning in &resolution.warnings {
         report::warning(&warning.text);

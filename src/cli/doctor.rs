@@ -9,6 +9,7 @@ use super::args::{self, PlainFormat};
 use super::interrupt::Interrupts;
 use super::{EXIT_FINDINGS, Exit, report};
 use crate::app::doctor::{self, Check, Door, Outcome};
+use crate::domain::Ready;
 use crate::stdx::text::visible_line;
 use crate::webhook::{self, Neighbour};
 
@@ -30,8 +31,8 @@ pub async fn cmd_doctor(args: args::Doctor) -> Exit {
     let examined = doctor::examine(options, &mut tell, async |address| {
         match webhook::who_listens(address, doctor::PATIENCE).await {
             Neighbour::Nobody => Door::Free,
-            Neighbour::Ourselves { waits_for_set_up: true, .. } => Door::WaitsForSetUp,
-            Neighbour::Ourselves { ready, waits_for_set_up: false, reason } => Door::Ours { ready, reason },
+            Neighbour::Ourselves(Ready { waits_for_set_up: true, .. }) => Door::WaitsForSetUp,
+            Neighbour::Ourselves(Ready { ready, waits_for_set_up: false, reason }) => Door::Ours { ready, reason },
             Neighbour::Stranger => Door::Taken,
             Neighbour::Unusable(error) => Door::Unusable(error),
         }

@@ -3,22 +3,15 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde::Deserialize;
-
 use super::{Exit, Failure, args, report};
 use crate::config;
+use crate::domain::Ready;
 use crate::stdx::{net, text::visible_line};
 use crate::webhook;
 
 /// It does not answer, or says that no delivery can be stored.
 const EXIT_NOT_READY: u8 = 1;
 const PATIENCE: Duration = Duration::from_secs(3);
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ReadyWire {
-    waits_for_set_up: bool,
-}
 
 pub async fn cmd_health(args: args::Health) -> Exit {
     let listen = config::listen_address(&args.address.into()).map_err(|e| Failure::Usage(e.into()))?;
@@ -43,7 +36,7 @@ pub async fn cmd_health(args: args::Health) -> Exit {
         return Ok(ExitCode::SUCCESS);
     }
     // A person is due, not a restart, which would make the link in their hands worthless.
-    if serde_json::from_str::<ReadyWire>(&text).is_ok_and(|answer| answer.waits_for_set_up) {
+    if serde_json::from_str::<Ready>(&text).is_ok_and(|answer| answer.waits_for_set_up) {
         report::line("waits to be set up");
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,5 +1,6 @@
 //! `octoswarm serve`: mounts the doors, works the queue, stops in order.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,16 +11,16 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::interrupt::{Interrupt, Interrupts};
 use super::{EXIT_USAGE, Exit, Failure, args, config, metrics, report, start_logging};
 use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
 use crate::config::{Resolution, ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
-use crate::domain::Clock;
+use crate::domain::{Clock, Ready};
 use crate::stdx::net;
 use crate::webhook;
 
@@ -116,9 +117,10 @@ async fn set_up(config: SetUpConfig) -> Exit {
 
 async fn open(listen: std::net::SocketAddr, shutdown: &CancellationToken) -> Result<TcpListener, Failure> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    let stop = stop_on_signal(shutdown.clone())?;
     // The one line on standard output: where we are, for whoever started us with port 0.
     report::line(&format!("listening on http://{}", listener.local_addr()?));
-    tokio::spawn(stop_on_signal(shutdown.clone())?);
+    tokio::spawn(stop);
     Ok(listener)
 }
 
@@ -142,9 +144,9 @@ async fn doors(app: &App, config: &ServerConfig, shutdown: &CancellationToken) -
 /// What a server without an App answers beside the set-up pages. GitHub keeps what it could not deliver, and is asked for it.
 fn waiting() -> Router {
     let not_yet = || async {
-        let why = "no GitHub App is set up yet";
-        let body = Json(serde_json::json!({ "ready": false, "waits_for_set_up": true, "reason": why }));
-        (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], body)
+        let reason = Some("no GitHub App is set up yet".to_owned());
+        let body = Ready { ready: false, waits_for_set_up: true, reason };
+        (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], Json(body))
     };
     Router::new()
         .route("/", get(|| async { Redirect::to("/setup") }))
@@ -191,12 +193,19 @@ fn health(app: App) -> Router {
         .with_state(app)
 }
 
-/// The first signal asks for an orderly stop; a second one ends the process at once.
+/// The first signal asks for an orderly stop; a second one ends the process at once. SIGHUP is such a signal only where a
+/// terminal can go away; a daemon is asked by it to read its configuration again, which needs a restart here.
 fn stop_on_signal(shutdown: CancellationToken) -> std::io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut interrupts = Interrupts::catch()?;
+    let attended = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
     Ok(async move {
-        let mut next = async || tokio::select! { _ = terminate.recv() => (), _ = interrupt.recv() => () };
+        let mut next = async || {
+            while interrupts.next().await == Interrupt::HungUp && !attended {
+                tracing::warn!(
+                    "SIGHUP changes nothing: the configuration is read at the start; restart the server for another one"
+                );
+            }
+        };
         next().await;
         tracing::info!("stopping: running jobs get a moment to finish, the rest waits for the next start");
         shutdown.cancel();

@@ -3,6 +3,7 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::Conversation;
 
 const R: &[Verb] = &[Verb::Review];
 const HELP: &[Verb] = &[Verb::Help];
@@ -393,9 +394,11 @@ fn large_and_deeply_nested_comments_are_read() {
 #[test]
 fn the_page_for_users_names_every_verb() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md")).unwrap();
-    let mut table = String::from("| write | and it will |\n| --- | --- |\n");
+    let mut table = String::from("| write | on a pull request it will | on an issue it will |\n| --- | --- | --- |\n");
     for verb in Verb::ALL {
-        let _ = writeln!(table, "| `{PREFIX} {verb}` | {} |", verb.about());
+        let about = |on| verb.about(on).unwrap_or("do nothing");
+        let (pull, issue) = (about(Conversation::Pull), about(Conversation::Issue));
+        let _ = writeln!(table, "| `{PREFIX} {verb}` | {pull} | {issue} |");
     }
     assert!(
         page.contains(&format!("{table}\n")),

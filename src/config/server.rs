@@ -139,12 +139,10 @@ pub struct Resolution {
 }
 
 impl Start {
-    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let resolution = Resolution::resolve(overrides, env);
-        match (resolution.start, resolution.faults.into_iter().next()) {
-            (Some(start), None) => Ok(start),
-            (_, fault) => Err(fault.unwrap_or_else(no_app)),
-        }
+    /// Or everything that is missing or wrong.
+    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<Error>> {
+        let Resolution { start, faults, .. } = Resolution::resolve(overrides, env);
+        start.ok_or(faults)
     }
 }
 
@@ -152,8 +150,8 @@ impl ServerConfig {
     /// Reads file and environment.
     ///
     /// # Errors
-    /// The first thing that is missing or wrong, with what to do about it.
-    pub fn load(overrides: &Overrides) -> Result<Self, Error> {
+    /// Everything that is missing or wrong, with what to do about it; never an empty list.
+    pub fn load(overrides: &Overrides) -> Result<Self, Vec<Error>> {
         Self::resolve(overrides, &env)
     }
 
@@ -162,10 +160,10 @@ impl ServerConfig {
         serves(&self.accounts, account)
     }
 
-    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+    fn resolve(overrides: &Overrides, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Vec<Error>> {
         match Start::resolve(overrides, env)? {
             Start::Configured(config) => Ok(*config),
-            Start::SetUp(_) => Err(no_app()),
+            Start::SetUp(_) => Err(vec![no_app()]),
         }
     }
 }
@@ -468,7 +466,14 @@ mod tests {
     fn load(vars: &[(&str, &str)]) -> Result<ServerConfig, Error> {
         let vars: HashMap<String, String> = vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let overrides = Overrides { file: None, ..Overrides::default() };
-        ServerConfig::resolve(&overrides, &|name| vars.get(name).filter(|v| !v.is_empty()).cloned())
+        ServerConfig::resolve(&overrides, &|name| vars.get(name).filter(|v| !v.is_empty()).cloned()).map_err(only)
+    }
+
+    /// The fault of a configuration that has one.
+    #[track_caller]
+    fn only(faults: Vec<Error>) -> Error {
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        faults.into_iter().next().unwrap()
     }
 
     /// Made once: it takes a third of a second.
@@ -545,7 +550,21 @@ mod tests {
     fn start(vars: &[(&str, &str)], state: &Path) -> Result<Start, Error> {
         let vars: HashMap<String, String> = vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let overrides = Overrides { state: Some(state.to_owned()), ..Overrides::default() };
-        Start::resolve(&overrides, &|name| vars.get(name).cloned())
+        Start::resolve(&overrides, &|name| vars.get(name).cloned()).map_err(|faults| faults.into_iter().next().unwrap())
+    }
+
+    #[test]
+    fn after_set_up_every_fault_is_told_at_once() {
+        let vars = [("OCTOSWARM_APP_ID", "7"), ("OCTOSWARM_WORKERS", "0"), ("OCTOSWARM_ACCOUNTS", "a b")];
+        let state = tempfile::tempdir().unwrap();
+        let overrides = Overrides { state: Some(state.path().to_owned()), ..Overrides::default() };
+        let env = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let faults: Vec<_> =
+            ServerConfig::resolve(&overrides, &env).unwrap_err().iter().map(Error::to_string).collect();
+        for part in ["private key is missing", "webhook secret", "`a b`", "OCTOSWARM_WORKERS"] {
+            assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:#?}");
+        }
+        assert_eq!(faults.len(), 4, "{faults:#?}");
     }
 
     #[test]
@@ -603,7 +622,7 @@ mod tests {
     fn an_account_is_a_login() {
         let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme, mona-lisa")]).collect();
         assert_eq!(load(&vars).unwrap().accounts, ["acme", "mona-lisa"]);
-        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,,")]).collect();
+        let vars: Vec<_> = full().into_iter().chain([("OCTOSWARM_ACCOUNTS", "acme,")]).collect();
         assert!(matches!(load(&vars), Err(Error::Invalid { .. })));
     }
 

@@ -45,7 +45,11 @@ pub use state::{
 };
 
 use crate::domain::clock::Clock;
+use crate::stdx::scratch::{self, Scratch};
 use state::{Beginning, World};
+
+/// How the names of boxes' folders begin.
+const FOLDER: &str = "octoswarm-box-";
 
 /// How often a box that goes looks again, every 20 ms, whether the last push has ended.
 const PUSHES_END: usize = 50;
@@ -116,7 +120,7 @@ impl Options {
 pub struct GitHubBox {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
-    root: tempfile::TempDir,
+    root: Scratch,
 }
 
 /// What the doors and the people share.
@@ -194,7 +198,7 @@ impl GitHubBox {
     /// There is no git on this machine, no port or no temporary directory.
     pub async fn start(options: Options) -> Result<Self, Error> {
         let exec_path = git::exec_path().await?;
-        let root = tempfile::Builder::new().prefix("octoswarm-box-").tempdir()?;
+        let root = Scratch::new(FOLDER)?;
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", options.port)).await?;
         let web = format!("http://{}", listener.local_addr()?);
         let record = match &options.record {
@@ -241,6 +245,14 @@ impl GitHubBox {
         });
         let sender = tokio::spawn(webhook::run(shared.clone(), inbox));
         Ok(Self { shared, tasks: vec![server, sender], root })
+    }
+
+    /// Removes the folders of boxes whose process was killed.
+    ///
+    /// # Errors
+    /// The temporary directory cannot be read.
+    pub fn sweep() -> std::io::Result<()> {
+        scratch::sweep(FOLDER)
     }
 
     /// Ends the box; answers still withheld are let go, idle connections are cut after a moment.

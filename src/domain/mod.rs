@@ -11,6 +11,7 @@ pub mod finding;
 pub mod ids;
 pub mod job;
 pub mod outcome;
+pub mod ready;
 pub mod secret;
 pub mod untrusted;
 pub mod verb;
@@ -31,6 +32,7 @@ pub use job::{
     contribution_key, fix_group, issue_group,
 };
 pub use outcome::{Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
+pub use ready::Ready;
 pub use secret::Secret;
 pub use untrusted::Untrusted;
-pub use verb::Verb;
+pub use verb::{Conversation, Verb};

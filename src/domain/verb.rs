@@ -5,6 +5,15 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// Where a comment stands. GitHub calls both issues; what can be asked for differs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Conversation {
+    Issue,
+    #[default]
+    Pull,
+}
+
 /// The verbs of `/swarm <verb>`. A closed list: help, parsing and routing stop compiling when one is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -36,17 +45,17 @@ impl Verb {
         }
     }
 
-    /// What it does, for the help text.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Review => "review this pull request's latest commit, also if it was reviewed before",
-            Self::Fix => {
-                "on a pull request, commit the mechanical fixes that remain; on an issue, make the change it asks for"
-            }
-            Self::Status => "say what was done here and what is running",
-            Self::Cancel => "end what is running here",
-            Self::Retry => "try again what failed here last",
-            Self::Help => "show this list",
+    /// What it does there, for the help text; `None` where it does nothing.
+    pub fn about(self, on: Conversation) -> Option<&'static str> {
+        match (self, on) {
+            (Self::Review, Conversation::Pull) => Some("review the latest commit, also if it was reviewed before"),
+            (Self::Review, Conversation::Issue) => None,
+            (Self::Fix, Conversation::Pull) => Some("commit the mechanical fixes that remain"),
+            (Self::Fix, Conversation::Issue) => Some("make the change that the issue asks for, as a pull request"),
+            (Self::Status, _) => Some("say what was done here and what is running"),
+            (Self::Cancel, _) => Some("end what is running here"),
+            (Self::Retry, _) => Some("try again what failed here last"),
+            (Self::Help, _) => Some("show what can be asked for here"),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What the standard library lacks: hashes as hex, atomic files, disks, hosts, keys in PEM, errors in one line, text
-//! trimming, unguessable words, flat pictures.
+//! trimming, unguessable words, flat pictures, folders that go with their process.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
@@ -11,5 +11,6 @@ pub mod hash;
 pub mod net;
 pub mod pem;
 pub mod png;
+pub mod scratch;
 pub mod text;
 pub mod token;

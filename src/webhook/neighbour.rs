@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde::Deserialize;
 use tokio::net::TcpListener;
 
+use crate::domain::Ready;
 use crate::stdx::net;
 
 /// Longer than any answer of ours.
@@ -18,23 +18,10 @@ pub enum Neighbour {
     /// Nobody: we could.
     Nobody,
     /// A server of ours, by its `/readyz`.
-    Ourselves {
-        ready: bool,
-        /// A person is due: there is no App yet.
-        waits_for_set_up: bool,
-        reason: Option<String>,
-    },
+    Ourselves(Ready),
     Stranger,
     /// This machine does not let us listen there, whoever else does.
     Unusable(io::Error),
-}
-
-#[derive(Deserialize)]
-struct ReadyWire {
-    ready: bool,
-    #[serde(default)]
-    waits_for_set_up: bool,
-    reason: Option<String>,
 }
 
 /// Listens for a moment, or asks who does.
@@ -42,16 +29,14 @@ pub async fn who_listens(address: SocketAddr, patience: Duration) -> Neighbour {
     match TcpListener::bind(address).await {
         Ok(_free_again) => Neighbour::Nobody,
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => match ready(address, patience).await {
-            Some(ReadyWire { ready, waits_for_set_up, reason }) => {
-                Neighbour::Ourselves { ready, waits_for_set_up, reason }
-            }
+            Some(ready) => Neighbour::Ourselves(ready),
             None => Neighbour::Stranger,
         },
         Err(error) => Neighbour::Unusable(error),
     }
 }
 
-async fn ready(address: SocketAddr, patience: Duration) -> Option<ReadyWire> {
+async fn ready(address: SocketAddr, patience: Duration) -> Option<Ready> {
     let (healthy, _) = ask(address, "/healthz", patience).await.ok()?;
     if !healthy.is_success() {
         return None;

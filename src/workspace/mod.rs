@@ -38,4 +38,4 @@ pub use edit::Edit;
 pub use error::Error;
 pub use limits::Limits;
 pub use mirror::{Mirrors, Remote};
-pub use walk::{Found, Listed, walk};
+pub use walk::{Found, Listed, read_text, walk};

@@ -1,6 +1,7 @@
 //! The files of a scan: what `.gitignore` leaves, with or without git.
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,6 +63,21 @@ pub fn walk(paths: &[PathBuf], limits: &Limits) -> Result<impl Iterator<Item = L
     Ok(roots.into_iter().flat_map(files).filter(new))
 }
 
+/// What another program writes, judged as a file is: text within the limit, or why it is none.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read_text(input: &mut impl Read, limits: &Limits) -> std::io::Result<Side> {
+    let most = limits.file_bytes;
+    let mut bytes = Vec::new();
+    input.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(if bytes.len() as u64 > most { too_large(most) } else { Side::of(bytes) })
+}
+
+fn too_large(most: u64) -> Side {
+    Side::NotRead(format!("larger than {}", binary_size(most)))
+}
+
 impl Listed {
     /// The file; nothing for a folder, or when it is gone.
     pub fn read(self) -> Option<Found> {
@@ -118,7 +134,7 @@ impl Folder {
             Ok(nofollow::Found::File { bytes, .. }) => return Side::of(bytes),
             Ok(nofollow::Found::Missing) => return Side::Absent,
             Ok(nofollow::Found::Link(_)) => "symbolic link",
-            Ok(nofollow::Found::TooLarge) => return Side::NotRead(format!("larger than {}", binary_size(most))),
+            Ok(nofollow::Found::TooLarge) => return too_large(most),
             Ok(nofollow::Found::Other) => "not a regular file",
             Err(_) => "it cannot be read",
         };

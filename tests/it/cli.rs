@@ -6,6 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use octoswarm::demo::{AppManifest, Change, Fault, GitHubBox, Options};
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt};
 
 use crate::support::{git, process};
 
@@ -16,10 +17,14 @@ pub(crate) const DEFECTS: &str =
     "def run(text):\n    return eval(text)\n\n\ndef show(x):\n    breakpoint()\n    return x\n";
 pub(crate) const CLEAN: &str = "def add(a, b):\n    return a + b\n";
 
-pub(crate) fn octoswarm(dir: &Path, args: &[&str]) -> Output {
+pub(crate) fn program(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
     command.args(args).current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
-    command.output().unwrap()
+    command
+}
+
+pub(crate) fn octoswarm(dir: &Path, args: &[&str]) -> Output {
+    program(dir, args).output().unwrap()
 }
 
 #[track_caller]
@@ -266,6 +271,7 @@ async fn a_server_answers_health_and_stops_in_order() {
         .env("OCTOSWARM_APP_ID", "1")
         .env("OCTOSWARM_PRIVATE_KEY_FILE", "k")
         .env("OCTOSWARM_WEBHOOK_SECRET", "s3cret-canary")
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)
@@ -283,10 +289,20 @@ async fn a_server_answers_health_and_stops_in_order() {
     let second = octoswarm_serve_again(dir.path());
     exits(&second, 3);
     assert!(stderr(&second).contains("in use") || stderr(&second).contains("another"), "{}", stderr(&second));
+    // A daemon without a terminal goes on, and says what would help.
+    process::signal(&child, "HUP");
+    let mut told = tokio::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("SIGHUP changes nothing") {
+        assert!(told.read_line(&mut said).await.unwrap() > 0, "it ended: {said}");
+    }
+    assert!(said.contains("restart the server"), "{said}");
+    assert!(get("/readyz").contains("\"ready\":true"));
     process::signal(&child, "TERM");
+    told.read_to_string(&mut said).await.unwrap();
     let output = child.wait_with_output().await.unwrap();
-    assert!(output.status.success());
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret-canary"));
+    assert!(output.status.success(), "{said}");
+    assert!(!said.contains("s3cret-canary"));
 }
 
 fn octoswarm_serve_again(dir: &Path) -> Output {
@@ -431,5 +447,45 @@ fn no_name_of_a_file_starts_a_workflow_command() {
         let args: Vec<&str> = verb.split(' ').chain(["--format", "github"]).collect();
         let text = stdout(&octoswarm(dir.path(), &args));
         assert!(!text.lines().any(|line| line.starts_with("::error title=a")), "{text}");
+    }
+}
+
+#[test]
+fn no_line_of_a_report_ends_in_blanks() {
+    // A line of the source itself does.
+    let dir =
+        repository("def run(text):  \n    return eval(text)\t\n\n\ndef show(x):\n    breakpoint()  \n    return x\n");
+    let issue = dir.path().join("issue.md");
+    std::fs::write(&issue, format!("{TITLE}\n\n{BODY}")).unwrap();
+    for args in [
+        ["config", "check"].as_slice(),
+        &["doctor", "--offline"],
+        &["rules"],
+        &["rules", "eval-of-data"],
+        &["scan", "."],
+        &["scan", ".", "--format", "github"],
+        &["scan", ".", "--format", "json"],
+        &["review"],
+        &["review", "--format", "markdown"],
+        &["audit"],
+        &["schema"],
+        &["fix", "--issue", "issue.md"],
+        &["health", "--listen", "127.0.0.1:1"],
+        &["--help"],
+        &["demo", "--help"],
+    ] {
+        for colours in [false, true] {
+            let mut command = program(dir.path(), args);
+            if colours {
+                command.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
+            }
+            let output = command.output().unwrap();
+            let said = stdout(&output) + &stderr(&output);
+            assert!(!said.trim().is_empty(), "{args:?}");
+            for line in said.lines() {
+                let plain = anstream::adapter::strip_str(line).to_string();
+                assert_eq!(plain, plain.trim_end(), "{args:?}, colours: {colours}");
+            }
+        }
     }
 }

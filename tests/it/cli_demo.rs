@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -14,7 +15,7 @@ use crate::support::process;
 struct Demo {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
-    dir: tempfile::TempDir,
+    dir: Arc<tempfile::TempDir>,
 }
 
 fn octoswarm(dir: &Path, args: &[&str]) -> Command {
@@ -28,6 +29,15 @@ impl Demo {
     fn start(args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("tmp")).unwrap();
+        Self::within(Arc::new(dir), args)
+    }
+
+    /// Another one with the same temporary directory.
+    fn beside(other: &Self) -> Self {
+        Self::within(other.dir.clone(), &["demo", "--once"])
+    }
+
+    fn within(dir: Arc<tempfile::TempDir>, args: &[&str]) -> Self {
         let mut child = octoswarm(dir.path(), args).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines, dir }
@@ -107,6 +117,37 @@ async fn a_demo_that_is_killed_takes_its_server_along() {
     demo.says("2. ").await;
     assert_eq!(demo.ends("KILL").await, None);
     nobody_listens(server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_demo_left_goes_at_the_next_and_what_a_living_one_holds_stays() {
+    let mut demo = Demo::start(&["demo", "--once"]);
+    let server = demo.server().await;
+    demo.says("2. ").await;
+    let tmp = demo.dir.path().join("tmp");
+    let age = |names: &[String]| {
+        let paths = names.iter().map(|name| tmp.join(name));
+        let touched = std::process::Command::new("touch").args(["-d", "2 minutes ago"]).args(paths).status();
+        assert!(touched.unwrap().success());
+    };
+    let killed = demo.left();
+    assert_eq!(killed.len(), 2, "{killed:?}");
+    // Another one begins beside it, and takes nothing away.
+    age(&killed);
+    let mut beside = Demo::beside(&demo);
+    beside.server().await;
+    assert!(killed.iter().all(|name| beside.left().contains(name)), "{:?}", beside.left());
+    assert_eq!(beside.ends("TERM").await, Some(143));
+    assert_eq!(demo.ends("KILL").await, None);
+    nobody_listens(server).await;
+    assert!(killed.iter().all(|name| demo.left().contains(name)), "{:?}", demo.left());
+    // Somebody else's, as far as the name tells.
+    std::fs::create_dir(tmp.join("octoswarm-notes")).unwrap();
+    age(&[killed, vec!["octoswarm-notes".to_owned()]].concat());
+    let mut next = Demo::beside(&demo);
+    next.server().await;
+    assert_eq!(next.ends("TERM").await, Some(143));
+    assert_eq!(demo.left(), ["octoswarm-notes"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

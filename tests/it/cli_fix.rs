@@ -220,3 +220,39 @@ fn the_repository_s_own_file_bounds_a_change() {
     exits(&invalid, 0);
     assert!(err(&invalid).contains("warning: .github/octoswarm.yml:1:12: `max_lines`"), "{}", err(&invalid));
 }
+
+#[test]
+fn what_is_protected_is_named_with_what_protects_it() {
+    let dir = repository();
+    let text = dir.path().join(".github/workflows/load.py");
+    std::fs::create_dir_all(text.parent().unwrap()).unwrap();
+    std::fs::write(&text, UNSAFE).unwrap();
+    let config = dir.path().join(".github/octoswarm.yml");
+    let line = UNSAFE.lines().position(|line| line.contains("yaml.load")).unwrap() + 1;
+    let by_nobody = format!("line {line} of `.github/workflows/load.py` is protected: ");
+    let by_config = format!("line {line} of `a.py` is protected: ");
+    let setting = "(`protected` in `.github/octoswarm.yml`)";
+    // One place is open: it is repaired, and the other is told.
+    let some = fix(dir.path(), &["--issue", "-"], &issue());
+    exits(&some, 0);
+    assert!(err(&some).contains(&by_nobody) && !err(&some).contains(setting), "{}", err(&some));
+    // None is.
+    std::fs::write(&config, "protected: ['a.py']\n").unwrap();
+    let none = fix(dir.path(), &["--issue", "-"], &issue());
+    exits(&none, 1);
+    assert!(err(&none).contains(&by_config) && err(&none).contains(setting), "{}", err(&none));
+    assert!(err(&none).contains(&by_nobody) && err(&none).contains("no setting lifts that"), "{}", err(&none));
+    // The same for a replacement and a patch.
+    let replaced =
+        fix(dir.path(), &["--issue", "-"], "Replace `plain` by `simple`\n\nReplace `plain` by `simple` in b.txt.\n");
+    exits(&replaced, 0);
+    std::fs::write(&config, "protected: [b.txt]\n").unwrap();
+    for issue in [
+        "Replace `plain` by `simple`\n\nReplace `plain` by `simple` in b.txt.\n",
+        "Apply this\n\n```diff\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-plain\n+simple\n```\n",
+    ] {
+        let kept = fix(dir.path(), &["--issue", "-"], issue);
+        exits(&kept, 1);
+        assert!(err(&kept).contains("`b.txt` is protected: ") && err(&kept).contains(setting), "{}", err(&kept));
+    }
+}

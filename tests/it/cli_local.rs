@@ -2,13 +2,14 @@
 //! when something cannot be read or written.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use octoswarm::analysis::{Engine, RuleInfo};
 use serde_json::{Value, json};
 
-use crate::cli::{CLEAN, DEFECTS, exits, octoswarm, repository, stderr, stdout};
+use crate::cli::{CLEAN, DEFECTS, exits, octoswarm, program, repository, stderr, stdout};
 use crate::support::git;
 
 fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -128,18 +129,66 @@ fn a_file_that_two_paths_lead_to_counts_once() {
 
 #[test]
 fn what_is_no_file_is_wrong_usage_with_a_way_out() {
-    let dir = folder(&[]);
-    let dash = octoswarm(dir.path(), &["scan", "-"]);
-    exits(&dash, 2);
-    assert!(stderr(&dash).contains("standard input"), "{}", stderr(&dash));
-    let device = octoswarm(dir.path(), &["scan", "/dev/null"]);
-    exits(&device, 2);
-    assert!(stderr(&device).contains("not a regular file"), "{}", stderr(&device));
-    let piped =
-        Command::new(env!("CARGO_BIN_EXE_octoswarm")).args(["scan", "/dev/stdin"]).stdin(Stdio::piped()).output();
-    let piped = piped.unwrap();
-    exits(&piped, 2);
-    assert!(stderr(&piped).contains("not a regular file"), "{}", stderr(&piped));
+    let dir = folder(&[("a.py", CLEAN.as_bytes())]);
+    let way_out = "`octoswarm scan - --stdin-filename NAME`";
+    for (args, part) in [
+        (["scan", "-"].as_slice(), "no name that would tell its language"),
+        (&["scan", "/dev/null"], "`/dev/null` is a device"),
+        (&["scan", "/dev/stdin"], "`/dev/stdin` is what this process has open"),
+        (&["scan", "a.py", "/dev/fd/0"], "`/dev/fd/0` is what this process has open"),
+    ] {
+        // A regular file behind standard input makes no difference.
+        let stdin = std::fs::File::open(dir.path().join("a.py")).unwrap();
+        let output = program(dir.path(), args).stdin(stdin).output().unwrap();
+        exits(&output, 2);
+        assert!(stderr(&output).contains(part) && stderr(&output).contains(way_out), "{}", stderr(&output));
+    }
+    let pipe = dir.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let output = octoswarm(dir.path(), &["scan", "pipe"]);
+    exits(&output, 2);
+    assert!(stderr(&output).contains("`pipe` is a pipe"), "{}", stderr(&output));
+    for args in [
+        ["scan", "-", "a.py", "--stdin-filename", "b.py"].as_slice(),
+        &["scan", "a.py", "--stdin-filename", "b.py"],
+        &["scan", "-", "--stdin-filename", "/"],
+    ] {
+        exits(&octoswarm(dir.path(), args), 2);
+    }
+}
+
+#[test]
+fn standard_input_is_scanned_as_the_file_that_it_is_said_to_be() {
+    let config = b"disable: [debugger-left]\n";
+    let dir = changed(&[(".github/octoswarm.yml", config)]);
+    let scan = |name: &str, text: &[u8], more: &[&str]| {
+        let args = [&["scan", "-", "--stdin-filename", name, "--format", "json"], more].concat();
+        let mut child = program(dir.path(), &args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // What is too long is not read to its end.
+        let _refused = child.stdin.take().unwrap().write_all(text);
+        let output = child.wait_with_output().unwrap();
+        (serde_json::from_slice::<Value>(&output.stdout).unwrap(), output.status.code())
+    };
+    let rules = |json: &Value| -> Vec<String> {
+        let findings = json["findings"].as_array().unwrap();
+        findings.iter().map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    // A folder that is not there yet still lies in the work tree whose configuration holds.
+    let (json, code) = scan("new/folder/c.py", DEFECTS.as_bytes(), &[]);
+    assert_eq!((rules(&json), code), (vec!["eval-of-data".to_owned()], Some(1)), "{json}");
+    assert_eq!(json["findings"][0]["path"], "new/folder/c.py");
+    let (json, _) = scan("c.py", DEFECTS.as_bytes(), &["--no-config"]);
+    assert_eq!(rules(&json).len(), 2, "{json}");
+    let (json, code) = scan("c.md", DEFECTS.as_bytes(), &[]);
+    assert_eq!((rules(&json).len(), code), (0, Some(0)), "another language: {json}");
+    let (json, code) = scan("c.py", &[b'#'; (1 << 20) + 1], &[]);
+    assert_eq!(
+        (json["coverage"]["not_read"][0]["reason"].as_str(), code),
+        (Some("larger than 1 MiB"), Some(3)),
+        "{json}"
+    );
+    let (json, _) = scan("c.py", b"\0\0", &[]);
+    assert_eq!(json["coverage"]["not_read"][0]["reason"], "binary");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Commands in comments: who is obeyed, what is a command, and what is answered.
 
 use octoswarm::demo::{Change, Fault, OpenPull};
-use octoswarm::domain::{CommentId, FixTarget, Job, Place, Sender};
+use octoswarm::domain::{CommentId, Conversation, FixTarget, Job, Place, Sender, Verb};
 use octoswarm::store::{JobFilter, NewJob};
 
 use crate::contribute::{BODY, SAFE, TITLE, UNSAFE, with_unsafe_yaml};
@@ -54,13 +54,21 @@ async fn an_unknown_verb_is_answered_with_the_nearest() {
 }
 
 #[tokio::test]
-async fn help_lists_every_verb_also_by_mention() {
+async fn help_lists_what_applies_where_it_was_asked_also_by_mention() {
     let world = World::start().await;
-    let number = world.open("src/a.py", CLEAN).await;
-    world.comment("ada", number, &format!("@{} help", world.github.app_slug())).await;
-    let said = world.said(number);
-    for verb in octoswarm::domain::Verb::ALL {
-        assert!(said[0].contains(verb.about()), "{verb}: {}", said[0]);
+    let pull = world.open("src/a.py", CLEAN).await;
+    let issue = world.people().open_issue("ada", REPO, "A question", "What can be done here?").await.unwrap();
+    for (number, on, elsewhere) in
+        [(pull, Conversation::Pull, Conversation::Issue), (issue, Conversation::Issue, Conversation::Pull)]
+    {
+        world.comment("ada", number, &format!("@{} help", world.github.app_slug())).await;
+        let said = world.said(number);
+        for verb in Verb::ALL {
+            let row = |on| verb.about(on).map(|about| format!("| `/swarm {verb}` | {about} |"));
+            assert!(row(on).is_none_or(|row| said[0].contains(&row)), "{verb} on {on:?}: {}", said[0]);
+            let foreign = row(elsewhere).filter(|_| row(elsewhere) != row(on));
+            assert!(!foreign.is_some_and(|row| said[0].contains(&row)), "{verb} on {on:?}: {}", said[0]);
+        }
     }
     world.end().await;
 }

@@ -60,8 +60,8 @@ impl Pasted {
             if let Some(target) = moved.filter(|target| files.iter().any(|file| file.path == *target)) {
                 return Err(format!("it creates `{target}`, which is there already"));
             }
-            if let Some(protected) = old.filter(|old| old.protected) {
-                return Err(format!("it changes `{}`, which no change of mine may touch", protected.path));
+            if let Some(barred) = old.and_then(File::barred) {
+                return Err(format!("it changes what no change may touch: {barred}"));
             }
             let text = old.map_or("", |old| old.text.as_str());
             let new = patch::apply(text, file).map_err(|error| error.to_string())?;

@@ -56,14 +56,9 @@ impl Replacement {
         let used_outside = outside.iter().any(|s| s.in_code > 0);
         let inside: Vec<&Sites<'_>> =
             sites.iter().filter(|s| self.scope.covers(&s.file.path) && !s.places.is_empty()).collect();
-        let protected: Vec<&str> = inside.iter().filter(|s| s.file.protected).map(|s| s.file.path.as_str()).collect();
-        let open: Vec<&&Sites<'_>> = inside.iter().filter(|s| !s.file.protected).collect();
-        if !protected.is_empty() {
-            step.left.push(format!(
-                "{} is protected: no change of mine may touch it, so `{from}` stays there",
-                quoted(&protected)
-            ));
-        }
+        let protected: Vec<String> = inside.iter().filter_map(|s| s.file.barred()).collect();
+        let open: Vec<&&Sites<'_>> = inside.iter().filter(|s| s.file.protected.is_none()).collect();
+        step.left.extend(protected.iter().map(|barred| format!("`{from}` stays where it is: {barred}")));
         if open.is_empty() {
             return Err(match protected.is_empty() {
                 true => format!(
@@ -74,7 +69,7 @@ impl Replacement {
                         self.scope.describe()
                     }
                 ),
-                false => format!("`{from}` occurs only in {}, which no change of mine may touch", quoted(&protected)),
+                false => format!("`{from}` occurs only where no change may be made: {}", protected.join("; ")),
             });
         }
         self.one_place(&open)?;
@@ -192,8 +187,8 @@ impl Replacement {
                 "`{from}` is also used outside the files that the issue names, so a rename of these alone would break it"
             ));
         }
-        if let Some(other) = in_code().find(|s| s.file.protected) {
-            return Err(format!("`{from}` is used in `{}`, which no change of mine may touch", other.file.path));
+        if let Some(barred) = in_code().find_map(|s| s.file.barred()) {
+            return Err(format!("`{from}` is used where no change may be made: {barred}"));
         }
         Ok(())
     }
@@ -309,8 +304,4 @@ pub(in crate::agent) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$')
         && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '$')
-}
-
-fn quoted(paths: &[&str]) -> String {
-    paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
 }

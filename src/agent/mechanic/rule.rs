@@ -12,7 +12,7 @@ use super::told::{described, said};
 use super::work::{File, Step};
 use super::{Defect, Scope};
 use crate::analysis::{Engine, Language, Rule, fix};
-use crate::domain::RuleId;
+use crate::domain::{Finding, RuleId};
 use crate::stdx::text::count;
 
 /// A rule that stands out.
@@ -233,7 +233,9 @@ fn praises(sentence: &str) -> bool {
 pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File]) -> Result<Step, String> {
     let mut step = Step::default();
     let (mut found, mut fixed) = (0, 0);
-    for file in files.iter().filter(|file| file.language.is_some() && !file.protected && scope.covers(&file.path)) {
+    let barred = barred(engine, rule, scope, files);
+    let open = |file: &&File| file.language.is_some() && file.protected.is_none() && scope.covers(&file.path);
+    for file in files.iter().filter(open) {
         let mut findings = engine.findings_of(rule, &file.path, &file.text);
         if findings.is_empty() {
             continue;
@@ -241,10 +243,9 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File
         found += findings.len();
         fix::prove(engine, &file.path, &file.text, &mut findings);
         let fixes: Vec<_> = findings.iter().filter_map(|f| f.fix.as_ref()).collect();
-        let lines: Vec<String> =
-            findings.iter().filter(|f| f.fix.is_none()).map(|f| f.span.start_line.to_string()).collect();
-        if !lines.is_empty() {
-            step.left.push(format!("`{}`, line {}: `{rule}` has no safe fix there", file.path, lines.join(", ")));
+        let unsafe_lines = lines(findings.iter().filter(|f| f.fix.is_none()));
+        if !unsafe_lines.is_empty() {
+            step.left.push(format!("`{}`, line {unsafe_lines}: `{rule}` has no safe fix there", file.path));
         }
         if fixes.is_empty() {
             continue;
@@ -254,18 +255,42 @@ pub(super) fn apply(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File
         step.write(&file.path, new.clone(), described(&file.text, &new, rule, fixes.len(), &findings));
     }
     match (found, fixed) {
+        (0, _) if !barred.is_empty() => Err(format!(
+            "the issue seems to describe `{rule}`, which finds something only where no change may be made: {}",
+            barred.join("; ")
+        )),
         (0, _) => {
             Err(format!("the issue seems to describe `{rule}`, and nothing in the repository is found by that rule"))
         }
-        (found, 0) => Err(format!(
-            "the issue seems to describe `{rule}`: {} found, and none has a safe fix",
-            count(found, "place")
-        )),
+        (found, 0) => {
+            let none = format!(
+                "the issue seems to describe `{rule}`: {} found, and none has a safe fix",
+                count(found, "place")
+            );
+            Err([vec![none], barred].concat().join("; "))
+        }
         _ => {
+            step.left.extend(barred);
             step.said = said(engine, rule, &step);
             Ok(step)
         }
     }
+}
+
+/// The rule's places that no fix may reach, file by file: which lines, and what protects them.
+pub(super) fn barred(engine: &Engine, rule: &RuleId, scope: &Scope, files: &[File]) -> Vec<String> {
+    let within = files.iter().filter(|file| file.language.is_some() && scope.covers(&file.path));
+    let barred = within.filter_map(|file| {
+        let barred = file.barred()?;
+        let lines = lines(engine.findings_of(rule, &file.path, &file.text).iter());
+        (!lines.is_empty()).then(|| format!("line {lines} of {barred}"))
+    });
+    barred.collect()
+}
+
+/// `3, 5`.
+fn lines<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
+    findings.map(|finding| finding.span.start_line.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// A rule whose id stands in the text.

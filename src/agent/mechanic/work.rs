@@ -43,7 +43,15 @@ pub(super) struct File {
     pub(super) path: String,
     pub(super) text: String,
     pub(super) language: Option<Language>,
-    pub(super) protected: bool,
+    /// Why no change may touch it, if so.
+    pub(super) protected: Option<&'static str>,
+}
+
+impl File {
+    /// "`a.yml` is protected: why", if it is.
+    pub(super) fn barred(&self) -> Option<String> {
+        self.protected.map(|why| format!("`{}` is protected: {why}", self.path))
+    }
 }
 
 /// What a new file has to know about the repository.
@@ -151,7 +159,7 @@ async fn load(
         for (path, side) in tree.texts(batch.to_vec()).await? {
             let Side::Text(text) = side else { continue };
             if skip_reason(&path, text.as_bytes()).is_none() {
-                let protected = gate::protection(&path, &protected).is_some();
+                let protected = gate::protection(&path, &protected);
                 files.push(File { language: Language::of_path(&path), protected, path, text });
             }
         }
@@ -243,11 +251,10 @@ fn step(
             rule::is_tied_to_code(engine, &found, defect, files)?;
             let mut step = rule::apply(engine, &found.rule, &defect.scope, files)?;
             if !step.files.keys().any(|path| defect.seen_in.covers(path)) {
-                return Err(format!(
-                    "`{}` finds nothing{} that could be repaired",
-                    found.rule,
-                    defect.seen_in.describe()
-                ));
+                let barred = rule::barred(engine, &found.rule, &defect.seen_in, files);
+                let nothing =
+                    format!("`{}` finds nothing{} that could be repaired", found.rule, defect.seen_in.describe());
+                return Err([vec![nothing], barred].concat().join("; "));
             }
             // Who tells of one place may not know of the others, and has not asked for them.
             if !Scope::says_more(&format!("{}\n{}", defect.title, defect.body)) {
@@ -281,7 +288,7 @@ fn take_over(
             (Some(text), None) => {
                 let language = Language::of_path(&path);
                 paths.insert(path.clone());
-                files.push(File { path, text, language, protected: false });
+                files.push(File { path, text, language, protected: None });
             }
             (None, at) => {
                 paths.remove(&path);

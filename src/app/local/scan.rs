@@ -1,6 +1,7 @@
 //! Whole files and folders, changed or not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,9 +26,42 @@ pub async fn scan(paths: Vec<PathBuf>, obey: bool) -> Result<Checked, Error> {
         .map_err(|_| Error::Path("the scanner stopped unexpectedly".into()))?
 }
 
+/// Scans one text as if it were the file of that name, which need not be there. With `obey`, as the configuration in the
+/// work tree around that name says.
+///
+/// # Errors
+/// The text cannot be read.
+pub fn scan_text(name: &Path, mut text: impl Read, obey: bool) -> Result<Checked, Error> {
+    let engine = Engine::embedded()?;
+    let unreadable = |error: std::io::Error| Error::Path(error.to_string());
+    let (folder, real) = placed(name).map_err(unreadable)?;
+    let file = Found {
+        path: name.strip_prefix(".").unwrap_or(name).to_string_lossy().into_owned(),
+        real,
+        content: workspace::read_text(&mut text, &Limits::default()).map_err(unreadable)?,
+    };
+    let configured = if obey { Configured::around(&[folder])? } else { Configured::default() };
+    let mut part = Part::default();
+    part.scan(&engine, &configured.trees, &file);
+    Ok(part.checked(configured))
+}
+
+/// The nearest folder that is there, and the path of a file that may not be: whatever links lead there.
+fn placed(name: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
+    let absolute = std::path::absolute(name)?;
+    for folder in absolute.ancestors().skip(1) {
+        if let Ok(real) = folder.canonicalize() {
+            let rest = absolute.strip_prefix(folder).unwrap_or(&absolute);
+            return Ok((real.clone(), real.join(rest)));
+        }
+    }
+    Ok((absolute.clone(), absolute))
+}
+
 fn scan_blocking(engine: &Engine, paths: &[PathBuf], obey: bool) -> Result<Checked, Error> {
     let files = Mutex::new(workspace::walk(paths, &Limits::default())?);
-    let Configured { trees, fail_on, warnings } = if obey { Configured::around(paths)? } else { Configured::default() };
+    let configured = if obey { Configured::around(paths)? } else { Configured::default() };
+    let trees = &configured.trees;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     // No more texts are held than there are threads: a tree may be larger than the memory.
     let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -36,7 +70,7 @@ fn scan_blocking(engine: &Engine, paths: &[PathBuf], obey: bool) -> Result<Check
             let mut part = Part::default();
             while let Some(listed) = next() {
                 if let Some(file) = listed.read() {
-                    part.scan(engine, &trees, &file);
+                    part.scan(engine, trees, &file);
                 }
             }
             part
@@ -44,13 +78,7 @@ fn scan_blocking(engine: &Engine, paths: &[PathBuf], obey: bool) -> Result<Check
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
-    let Part { mut findings, mut coverage, sources } = parts.into_iter().fold(Part::default(), Part::join);
-    findings.sort_by(|a, b| (&a.path, a.span, &a.rule).cmp(&(&b.path, b.span, &b.rule)));
-    coverage.text_only.sort();
-    coverage.not_read.sort_by(|a, b| a.path.cmp(&b.path));
-    coverage.syntax_errors.sort();
-    let outcome = coverage.outcome(findings.len());
-    Ok(Checked { compared: None, findings, coverage, outcome, sources, fail_on, warnings })
+    Ok(parts.into_iter().fold(Part::default(), Part::join).checked(configured))
 }
 
 /// What the repositories around the paths say.
@@ -135,6 +163,18 @@ impl Part {
             self.coverage.syntax_errors.push(file.path.clone());
         }
         scan.reading
+    }
+
+    /// In order, whichever thread came first.
+    fn checked(self, configured: Configured) -> Checked {
+        let Self { mut findings, mut coverage, sources } = self;
+        findings.sort_by(|a, b| (&a.path, a.span, &a.rule).cmp(&(&b.path, b.span, &b.rule)));
+        coverage.text_only.sort();
+        coverage.not_read.sort_by(|a, b| a.path.cmp(&b.path));
+        coverage.syntax_errors.sort();
+        let outcome = coverage.outcome(findings.len());
+        let Configured { fail_on, warnings, .. } = configured;
+        Checked { compared: None, findings, coverage, outcome, sources, fail_on, warnings }
     }
 
     fn join(mut self, other: Self) -> Self {

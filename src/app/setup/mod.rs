@@ -324,7 +324,13 @@ impl SetUp {
     }
 
     async fn start(&self, made: &Made) -> Result<Started, String> {
-        let config = ServerConfig::load(&self.0.config.overrides).map_err(|error| error.to_string())?;
+        let config = ServerConfig::load(&self.0.config.overrides).map_err(|faults| {
+            let told = faults.iter().map(|fault| match fault.hint() {
+                Some(hint) => format!("{fault} ({hint})"),
+                None => fault.to_string(),
+            });
+            told.collect::<Vec<_>>().join("; ")
+        })?;
         let want = &made.registration;
         if config.app_id != want.app_id || config.api_url != want.api_url || config.web_url != want.web_url {
             return Err(format!(

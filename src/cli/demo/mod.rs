@@ -14,12 +14,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::Context;
-use tempfile::TempDir;
-
 use super::interrupt::{Interrupt, Interrupts};
 use super::{Exit, args, report};
 use crate::demo::{AppManifest, GitHubBox, Options};
+use crate::stdx::scratch::{self, Scratch};
+use anyhow::Context;
 use server::{Server, Settings};
 use show::Show;
 use story::{REPO, Story};
@@ -27,12 +26,16 @@ use story::{REPO, Story};
 /// The App as an organisation would register it.
 const MANIFEST: &str = include_str!("../../../app-manifest.yml");
 
+/// How the names of the folders with keys and state begin.
+const FOLDER: &str = "octoswarm-demo-";
+
 pub async fn cmd_demo(args: args::Demo) -> Exit {
     if let Some(play) = args.play {
         return play::cmd_play(play).await;
     }
     // Before anything is on the disk: from the first moment on, whoever ends us leaves nothing behind.
     let mut interrupts = Interrupts::catch()?;
+    sweep();
     if args.set_up {
         return tokio::select! {
             failed = without_app(args.box_port) => failed.map(|never| match never {}).map_err(Into::into),
@@ -57,16 +60,25 @@ pub async fn cmd_demo(args: args::Demo) -> Exit {
     })
 }
 
+/// What demos left that were killed: keys of nobody, and room on the disk. None of it stands in this one's way.
+fn sweep() {
+    for swept in [scratch::sweep(FOLDER), GitHubBox::sweep()] {
+        if let Err(error) = swept {
+            report::warning(&format!("what former demos left could not be looked for: {error}"));
+        }
+    }
+}
+
 /// Who plays, and the folder of keys and state. Dropped in this order.
 struct Stage {
     story: Story,
-    folder: TempDir,
+    folder: Scratch,
 }
 
 async fn tell(args: args::Demo) -> anyhow::Result<Stage> {
     let began = Instant::now();
     let show = Show::new(args.json);
-    let folder = tempfile::Builder::new().prefix("octoswarm-demo-").tempdir()?;
+    let folder = Scratch::new(FOLDER)?;
     let secret = format!("demo-{}", uuid::Uuid::new_v4());
     let options = Options {
         port: args.box_port,
@@ -146,7 +158,7 @@ fn program() -> String {
 const PLAYS_ISSUES: [&str; 2] = ["issue \"A title\" ./text.md", "label NUMBER"];
 
 /// Keeps box and server up for whoever wants to play, until it is told to stop.
-async fn stay(story: &mut Story, folder: &TempDir, interrupts: &mut Interrupts) -> anyhow::Result<Interrupt> {
+async fn stay(story: &mut Story, folder: &Scratch, interrupts: &mut Interrupts) -> anyhow::Result<Interrupt> {
     let _door = play::Door::open(story.github())?;
     report::line(&format!("\nBox and server stay up. Clone it: git clone {}", story.clone_url()));
     let program = program();

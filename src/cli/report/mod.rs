@@ -27,9 +27,9 @@ pub fn print(checked: &Checked, output: &Output) -> Exit {
     warnings.iter().for_each(|text| warning(text));
     match output.format {
         Format::Text => text::print(checked),
-        Format::Json => line(&serde_json::to_string_pretty(&document(checked))?),
-        Format::Sarif => line(&serde_json::to_string_pretty(&local::sarif(checked)?)?),
-        Format::Markdown => line(&local::markdown(checked)),
+        Format::Json => exact(&serde_json::to_string_pretty(&document(checked))?),
+        Format::Sarif => exact(&serde_json::to_string_pretty(&local::sarif(checked)?)?),
+        Format::Markdown => exact(&local::markdown(checked)),
         Format::Github => workflow::print(checked),
     }
     let bar = output.fail_on.map_or(checked.fail_on, FailOn::bar);
@@ -142,10 +142,39 @@ pub fn written() -> Result<(), &'static std::io::Error> {
     UNWRITTEN.get().map_or(Ok(()), Err)
 }
 
-/// One line on standard output. What goes wrong is told by [`written`].
+/// For people, on standard output: one line or several, none of which ends in blanks. What goes wrong is told by [`written`].
 pub fn line(text: &str) {
+    exact(&trimmed(text));
+}
+
+/// A document that a program reads, on standard output: in Markdown and in a suggestion blanks at the end have a meaning.
+pub fn exact(text: &str) {
     use std::io::Write;
     wrote(writeln!(anstream::stdout(), "{text}"));
+}
+
+/// Without blanks at the end of any line; colours stay, also those that nothing is shown in.
+fn trimmed(text: &str) -> String {
+    text.split('\n').map(trimmed_line).collect::<Vec<_>>().join("\n")
+}
+
+fn trimmed_line(line: &str) -> String {
+    let (mut rest, mut codes) = (line, Vec::new());
+    loop {
+        rest = rest.trim_end_matches([' ', '\t']);
+        let Some((before, code)) = last_code(rest) else { break };
+        codes.push(code);
+        rest = before;
+    }
+    codes.push(rest);
+    codes.into_iter().rev().collect()
+}
+
+/// The colour code at the end of a line, `ESC [ numbers m`, and what stands before it.
+fn last_code(line: &str) -> Option<(&str, &str)> {
+    let numbers = line.strip_suffix('m')?.trim_end_matches(|c: char| c.is_ascii_digit() || c == ';');
+    let before = numbers.strip_suffix("\u{1b}[")?;
+    Some((before, &line[before.len()..]))
 }
 
 /// Text that another program reads, byte for byte; on a terminal nothing in it may steer.
@@ -159,20 +188,40 @@ pub fn raw(text: &str) {
 /// What a person is told beside the output that a program reads.
 pub fn note(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stderr(), "{}", visible(text));
+    let _reader_gone = writeln!(anstream::stderr(), "{}", trimmed(&visible(text)));
 }
 
 pub fn error(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "error:".red().bold(), visible(text));
+    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "error:".red().bold(), trimmed(&visible(text)));
 }
 
 pub fn warning(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "warning:".yellow().bold(), visible(text));
+    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "warning:".yellow().bold(), trimmed(&visible(text)));
 }
 
 pub fn hint(text: &str) {
     use std::io::Write;
-    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "hint:".cyan().bold(), visible(text));
+    let _reader_gone = writeln!(anstream::stderr(), "{} {}", "hint:".cyan().bold(), trimmed(&visible(text)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_ends_in_blanks_whatever_is_coloured() {
+        for (text, want) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("  a  \n\n b\t\n   ", "  a\n\n b\n"),
+            ("not set  \u{1b}[2m\u{1b}[0m", "not set\u{1b}[2m\u{1b}[0m"),
+            ("a \u{1b}[1;32m  \u{1b}[0m  ", "a\u{1b}[1;32m\u{1b}[0m"),
+            ("\u{1b}[31mred \u{1b}[0m", "\u{1b}[31mred\u{1b}[0m"),
+            ("[12m and 5m", "[12m and 5m"),
+        ] {
+            assert_eq!(trimmed(text), want, "{text:?}");
+        }
+    }
 }

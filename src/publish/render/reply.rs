@@ -3,7 +3,7 @@
 use super::{BUDGET, FOOTER, fit, units};
 use crate::artifact::Reply;
 use crate::artifact::reply::{FixNote, Status, StatusLine};
-use crate::domain::{RunId, Sha, Verb};
+use crate::domain::{Conversation, RunId, Sha, Verb};
 use crate::publish::neutral::{code, prose};
 use crate::stdx::text::{count, truncate_chars};
 
@@ -37,7 +37,7 @@ pub(in crate::publish) fn reply(replies: &[Reply], slug: &str, run: Option<RunId
 /// The blocks of one section.
 fn said(reply: &Reply, slug: &str) -> Vec<String> {
     match reply {
-        Reply::Help => help(slug),
+        Reply::Help { on } => help(*on, slug),
         Reply::Unknown { word, nearest } => vec![unknown(word, *nearest)],
         Reply::Refused { login, what, has } => vec![format!(
             "**Not done.** {} takes write access to this repository; GitHub says that {} has {}. \
@@ -96,27 +96,51 @@ fn said(reply: &Reply, slug: &str) -> Vec<String> {
     }
 }
 
-fn help(slug: &str) -> Vec<String> {
+/// What can be asked for where the asker is; of the other kind of conversation one line.
+fn help(on: Conversation, slug: &str) -> Vec<String> {
     let mut table = vec!["| Comment | What happens |".to_owned(), "| --- | --- |".to_owned()];
-    table.extend(Verb::ALL.map(|verb| format!("| {} | {} |", command(verb), verb.about())));
-    vec![
-        "**What octoswarm does when asked.** Write one of these in a comment, alone on its line:".to_owned(),
+    let here = Verb::ALL.into_iter().filter_map(|verb| Some((verb, verb.about(on)?)));
+    table.extend(here.map(|(verb, about)| format!("| {} | {about} |", command(verb))));
+    let (example, label, others) = match on {
+        Conversation::Pull => (
+            Verb::Review,
+            None,
+            format!("Issues have another {}, which makes the change that the issue asks for.", command(Verb::Fix)),
+        ),
+        Conversation::Issue => (
+            Verb::Fix,
+            Some(
+                "Setting the label on this issue asks for the same as `/swarm fix`. The label is `swarm`, unless \
+                 `.github/octoswarm.yml` on the default branch names another."
+                    .to_owned(),
+            ),
+            format!(
+                "Pull requests have {}, too, and another {}, which commits mechanical fixes.",
+                command(Verb::Review),
+                command(Verb::Fix)
+            ),
+        ),
+    };
+    let mut blocks = vec![
+        "**What octoswarm does when asked here.** Write one of these in a comment, alone on its line:".to_owned(),
         table.join("\n"),
-        format!("A mention does the same as the prefix: {}.", name(&format!("@{slug} {}", Verb::Review))),
-        "Setting the label on an issue asks for the same as `/swarm fix` there. The label is `swarm`, unless \
-         `.github/octoswarm.yml` on the default branch names another."
-            .to_owned(),
+        format!("A mention does the same as the prefix: {}.", name(&format!("@{slug} {example}"))),
+    ];
+    blocks.extend(label);
+    blocks.push(others);
+    blocks.push(
         "Only people who may write to this repository can ask. Anything else in a comment is ignored, and so are \
          commands in quotes and in code, and whatever bots say."
             .to_owned(),
-    ]
+    );
+    blocks
 }
 
 fn unknown(word: &str, nearest: Option<Verb>) -> String {
     let meant = nearest.map(|verb| format!(" Did you mean {}?", command(verb))).unwrap_or_default();
     let word = name(word);
     let subject = if word.is_empty() { "That".to_owned() } else { word };
-    format!("{subject} is not a command.{meant} {} lists them all.", command(Verb::Help))
+    format!("{subject} is not a command.{meant} {} shows what can be asked for.", command(Verb::Help))
 }
 
 fn status(status: &Status) -> Vec<String> {

@@ -26,7 +26,8 @@ fn every(text: &str) -> Vec<Reply> {
     };
     let number = PullNumber(12);
     let all = vec![
-        Reply::Help,
+        Reply::Help { on: Conversation::Pull },
+        Reply::Help { on: Conversation::Issue },
         Reply::Unknown { word: one.clone(), nearest: Some(Verb::Fix) },
         Reply::Refused { login: one.clone(), what: one.clone(), has: one.clone() },
         Reply::TooMany { minutes: 12 },
@@ -52,7 +53,7 @@ fn every(text: &str) -> Vec<Reply> {
     ];
     for reply in &all {
         match reply {
-            Reply::Help
+            Reply::Help { .. }
             | Reply::Unknown { .. }
             | Reply::Refused { .. }
             | Reply::TooMany { .. }
@@ -76,28 +77,61 @@ fn every(text: &str) -> Vec<Reply> {
 }
 
 #[test]
-fn the_help_names_every_verb_and_who_may_ask() {
-    let help = show(Reply::Help);
+fn the_help_on_a_pull_request_lists_what_does_something_there_and_who_may_ask() {
+    let help = show(Reply::Help { on: Conversation::Pull });
     insta::assert_snapshot!(help, @r"
-    **What octoswarm does when asked.** Write one of these in a comment, alone on its line:
+    **What octoswarm does when asked here.** Write one of these in a comment, alone on its line:
 
     | Comment | What happens |
     | --- | --- |
-    | `/swarm review` | review this pull request's latest commit, also if it was reviewed before |
-    | `/swarm fix` | on a pull request, commit the mechanical fixes that remain; on an issue, make the change it asks for |
+    | `/swarm review` | review the latest commit, also if it was reviewed before |
+    | `/swarm fix` | commit the mechanical fixes that remain |
     | `/swarm status` | say what was done here and what is running |
     | `/swarm cancel` | end what is running here |
     | `/swarm retry` | try again what failed here last |
-    | `/swarm help` | show this list |
+    | `/swarm help` | show what can be asked for here |
 
     A mention does the same as the prefix: `@octoswarm review`.
 
-    Setting the label on an issue asks for the same as `/swarm fix` there. The label is `swarm`, unless `.github/octoswarm.yml` on the default branch names another.
+    Issues have another `/swarm fix`, which makes the change that the issue asks for.
 
     Only people who may write to this repository can ask. Anything else in a comment is ignored, and so are commands in quotes and in code, and whatever bots say.
     ");
-    for verb in Verb::ALL {
-        assert!(help.contains(&format!("`/swarm {verb}`")) && help.contains(verb.about()), "{verb}");
+}
+
+#[test]
+fn the_help_on_an_issue_lists_what_does_something_there_and_who_may_ask() {
+    let help = show(Reply::Help { on: Conversation::Issue });
+    insta::assert_snapshot!(help, @r"
+    **What octoswarm does when asked here.** Write one of these in a comment, alone on its line:
+
+    | Comment | What happens |
+    | --- | --- |
+    | `/swarm fix` | make the change that the issue asks for, as a pull request |
+    | `/swarm status` | say what was done here and what is running |
+    | `/swarm cancel` | end what is running here |
+    | `/swarm retry` | try again what failed here last |
+    | `/swarm help` | show what can be asked for here |
+
+    A mention does the same as the prefix: `@octoswarm fix`.
+
+    Setting the label on this issue asks for the same as `/swarm fix`. The label is `swarm`, unless `.github/octoswarm.yml` on the default branch names another.
+
+    Pull requests have `/swarm review`, too, and another `/swarm fix`, which commits mechanical fixes.
+
+    Only people who may write to this repository can ask. Anything else in a comment is ignored, and so are commands in quotes and in code, and whatever bots say.
+    ");
+}
+
+#[test]
+fn the_help_lists_every_verb_that_does_something_there_and_no_other() {
+    for on in [Conversation::Pull, Conversation::Issue] {
+        let help = show(Reply::Help { on });
+        for verb in Verb::ALL {
+            let row = format!("| `/swarm {verb}` | {} |\n", verb.about(on).unwrap_or_default());
+            assert_eq!(help.contains(&row), verb.about(on).is_some(), "{verb} on {on:?}: {help}");
+            assert!(help.contains(&format!("`/swarm {verb}`")), "every form is named somewhere: {verb} on {on:?}");
+        }
     }
 }
 
@@ -131,11 +165,11 @@ fn short_answers_read_well() {
         },
     ];
     insta::assert_snapshot!(all.map(show).join("\n\n===\n\n"), @r"
-    `revew` is not a command. Did you mean `/swarm review`? `/swarm help` lists them all.
+    `revew` is not a command. Did you mean `/swarm review`? `/swarm help` shows what can be asked for.
 
     ===
 
-    `dance` is not a command. `/swarm help` lists them all.
+    `dance` is not a command. `/swarm help` shows what can be asked for.
 
     ===
 

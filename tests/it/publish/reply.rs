@@ -3,7 +3,7 @@
 use octoswarm::artifact::reply::{About, Status};
 use octoswarm::artifact::{Reply, ReplyIntent};
 use octoswarm::demo::IssueComment;
-use octoswarm::domain::{CommentId, IssueNumber, Verb};
+use octoswarm::domain::{CommentId, Conversation, IssueNumber, Verb};
 use octoswarm::github::Reaction;
 use octoswarm::publish::ReactTo;
 use octoswarm::store::EffectState;
@@ -113,7 +113,7 @@ async fn an_outcome_is_not_taken_back_by_a_late_word_of_work() {
 #[tokio::test]
 async fn each_thing_has_a_comment_of_its_own() {
     let talk = Talk::start().await;
-    talk.say(&talk.answer("help", Reply::Help)).await.unwrap();
+    talk.say(&talk.answer("help", Reply::Help { on: Conversation::Issue })).await.unwrap();
     talk.say(&talk.intent(About::Contribution, working())).await.unwrap();
     let other = talk.world.people.comment("hubot", REPO, talk.issue, "/swarm status").await.unwrap();
     let about = About::Comment { comment: CommentId(other), topic: "status".into() };
@@ -131,7 +131,7 @@ async fn each_thing_has_a_comment_of_its_own() {
 async fn another_ledger_finds_the_answer_behind_many_comments() {
     let talk = Talk::start().await;
     talk.world.people.comment("mona", REPO, talk.issue, "first").await.unwrap();
-    let id = talk.say(&talk.answer("help", Reply::Help)).await.unwrap();
+    let id = talk.say(&talk.answer("help", Reply::Help { on: Conversation::Issue })).await.unwrap();
     for n in 0..230 {
         talk.world.people.comment("mona", REPO, talk.issue, &format!("comment {n}")).await.unwrap();
     }
@@ -139,7 +139,7 @@ async fn another_ledger_finds_the_answer_behind_many_comments() {
     let store = Store::open(dir.path(), Clock::system()).await.unwrap();
     let publisher = Publisher::new(store, Duration::ZERO, Clock::system());
     let before = talk.world.writes();
-    let again = talk.answer("help", Reply::Help);
+    let again = talk.answer("help", Reply::Help { on: Conversation::Issue });
     assert_eq!(publisher.reply(&talk.world.repo, &talk.world.app, &again).await.unwrap(), id);
     assert_eq!(talk.world.writes(), before);
     // And one that stands on the last page.
@@ -156,7 +156,7 @@ async fn a_stranger_cannot_answer_in_our_place() {
     for login in ["mallory", "octoswarm", &talk.world.app.slug] {
         talk.world.people.comment(login, REPO, talk.issue, &forged).await.unwrap();
     }
-    let id = talk.say(&talk.answer("help", Reply::Help)).await.unwrap();
+    let id = talk.say(&talk.answer("help", Reply::Help { on: Conversation::Issue })).await.unwrap();
     assert_eq!(talk.only().id, id.0);
     assert_eq!(talk.world.github.comments(REPO, talk.issue).iter().filter(|c| c.body == forged).count(), 3);
 }
@@ -206,7 +206,7 @@ async fn a_verb_that_somebody_made_up_forges_no_marker() {
     let verb = format!("x -->\n<!-- octoswarm:v1 answer {}/{} -->", talk.world.repository, talk.asked);
     let refused = Reply::Refused { login: "mallory".into(), what: verb.clone(), has: String::new() };
     let one = talk.say(&talk.intent(About::Refusal { actor: 7, verb }, refused)).await.unwrap();
-    let two = talk.say(&talk.answer("help", Reply::Help)).await.unwrap();
+    let two = talk.say(&talk.answer("help", Reply::Help { on: Conversation::Issue })).await.unwrap();
     assert_ne!(one, two);
     assert_eq!(talk.ours()[0].body.lines().filter(|line| line.starts_with("<!--")).count(), 1);
 }
@@ -293,7 +293,8 @@ async fn whatever_github_does_to_a_new_comment_there_is_one_in_the_end() {
         assert!(talk.only().body.contains("pushed as"), "{fault:?}");
     }
     let gone = Talk::start().await;
-    let nowhere = ReplyIntent { number: IssueNumber(999), ..gone.answer("help", Reply::Help) };
+    let nowhere =
+        ReplyIntent { number: IssueNumber(999), ..gone.answer("help", Reply::Help { on: Conversation::Issue }) };
     assert_eq!(gone.say(&nowhere).await.unwrap_err().class(), Class::Discard);
 }
 
@@ -329,7 +330,7 @@ async fn a_conversation_that_was_locked_meanwhile_ends_the_job_with_a_reason() {
             retry_after: None,
         },
     ));
-    let error = talk.say(&talk.answer("help", Reply::Help)).await.unwrap_err();
+    let error = talk.say(&talk.answer("help", Reply::Help { on: Conversation::Issue })).await.unwrap_err();
     assert_eq!(error.class(), Class::Discard);
     assert!(error.hint().unwrap().contains("unlock"), "{:?}", error.hint());
     assert!(talk.row(&talk.answer_key()).await.reason.unwrap().contains("locked"));
@@ -371,7 +372,8 @@ async fn a_worker_that_lost_its_job_answers_nobody() {
     store.complete(&claimed.lease).await.unwrap();
     let before = talk.world.writes();
     let (repo, app) = (&talk.world.repo, &talk.world.app);
-    let refused = stale.reply(repo, app, &talk.answer("help", Reply::Help)).await.unwrap_err();
+    let refused =
+        stale.reply(repo, app, &talk.answer("help", Reply::Help { on: Conversation::Issue })).await.unwrap_err();
     assert_eq!(refused.class(), Class::Cancelled, "{refused}");
     let refused = stale.react(repo, ReactTo::Comment(CommentId(talk.asked)), Reaction::Eyes).await.unwrap_err();
     assert_eq!(refused.class(), Class::Cancelled, "{refused}");

@@ -184,7 +184,7 @@ impl World {
         };
         if tokio::time::timeout(Duration::from_secs(30), all).await.is_err() {
             let rows = observer.timelines(50).await.unwrap();
-            panic!("still busy after a minute: {}", serde_json::to_string_pretty(&rows).unwrap());
+            panic!("still busy after half a minute: {}", serde_json::to_string_pretty(&rows).unwrap());
         }
     }
 
