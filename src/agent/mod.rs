@@ -24,13 +24,14 @@ use crate::artifact::{Content, ContributeFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
+pub use contribute::{CheckedPlan, Library, check_plan};
 pub use pack::{Pack, ReadFile};
 pub use registry::find;
 
 /// Who does a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Decides which changed files are read, and says why the others are not.
+    /// Says what the repository is; in a review also which changed files are read, and why the others are not.
     Manager,
     /// What the documentation says against what is there.
     Documentation,
@@ -45,6 +46,8 @@ pub enum Role {
     Analyst,
     /// Where in the repository.
     Explorer,
+    /// Which tasks, in which order.
+    Planner,
     /// Makes the change, as diffs.
     Coder,
     /// Writes the pull request.
@@ -63,6 +66,7 @@ impl Role {
             Self::Scout => "scout",
             Self::Analyst => "analyst",
             Self::Explorer => "explorer",
+            Self::Planner => "planner",
             Self::Coder => "coder",
             Self::Pr => "pr",
         }
@@ -76,13 +80,9 @@ impl Role {
             Self::Analyst => Some(IssueAnalysis::FILE),
             Self::Explorer => Some(CodebaseMap::FILE),
             Self::Coder => Some(CodeChanges::FILE),
-            Self::Manager
-            | Self::Documentation
-            | Self::Debt
-            | Self::Improvement
-            | Self::Critical
-            | Self::Master
-            | Self::Pr => None,
+            Self::Manager => Some("context.json"),
+            Self::Planner => Some("plan.json"),
+            Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master | Self::Pr => None,
         }
     }
 }
@@ -117,6 +117,14 @@ pub struct Contributing {
     /// The repository as it is at the commit that the work is based on.
     pub tree: Tree,
     pub facts: Arc<ContributeFacts>,
+    /// The repository, read once for all roles.
+    pub library: Arc<Library>,
+}
+
+impl Contributing {
+    pub fn new(tree: Tree, facts: ContributeFacts) -> Self {
+        Self { tree, facts: Arc::new(facts), library: Arc::default() }
+    }
 }
 
 impl Context {

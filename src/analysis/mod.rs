@@ -5,9 +5,11 @@
 
 mod engine;
 mod flow;
+mod imports;
 mod language;
 mod lines;
 mod names;
+mod outline;
 mod skip;
 mod words;
 
@@ -18,8 +20,10 @@ pub mod sarif;
 pub mod secrets;
 
 pub use engine::{Engine, RuleInfo, Scan};
+pub use imports::{Import, imports};
 pub use language::Language;
 pub use names::Names;
+pub use outline::{Declared, DeclaredKind, declarations};
 pub use rule::{Rule, Snippet};
 pub use skip::skip_reason;
 

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, review};
-use crate::agent::{Context, Contributing, Role, Scene, gate};
+use crate::agent::{self, Context, Contributing, Role, Scene, gate};
 use crate::analysis::{self, Engine};
+use crate::artifact::exchange::ValidationResult;
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts, ReviewSettings};
+use crate::artifact::plan::Plan;
 use crate::artifact::swarm::CodeChanges;
-use crate::artifact::{ContributeFacts, Document, PullDraft, ReviewReport};
+use crate::artifact::{ContributeFacts, Document, Planned, PullDraft, ReviewReport, Unplanned};
 use crate::domain::{Clock, Coverage, Finding, NotRead, Outcome, Untrusted};
 use crate::pipeline::{self, Journal};
 use crate::stdx::text::iso8601;
@@ -19,6 +21,7 @@ use crate::workspace::{Found, Limits, Side, Tree};
 use crate::{publish, workspace};
 
 pub use crate::analysis::RuleInfo;
+pub use crate::publish::render::{kind_name, plan as plan_markdown};
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
 pub struct Checked {
@@ -104,7 +107,7 @@ pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
     };
     let settings = ContributeSettings::default();
     let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
-    let scene = Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts) });
+    let scene = Scene::Contribute(Contributing::new(tree.clone(), facts));
     let cx = Context { engine: Arc::clone(&engine), cancel: CancellationToken::new(), clock: clock.clone(), scene };
     let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await?;
     if let Some(stopped) = outputs.stopped {
@@ -154,6 +157,75 @@ pub async fn fix(path: &Path, issue: &str, to: Where) -> Result<Fixing, Error> {
         commit,
         notes: draft.notes,
     }))
+}
+
+/// What a described feature came to.
+pub enum Planning {
+    Planned {
+        plan: Box<Plan>,
+        validation: ValidationResult,
+    },
+    /// The text says too little; it has the questions.
+    Unplanned(Unplanned),
+}
+
+/// Plans the work that a text describes. Nothing is written.
+///
+/// # Errors
+/// When there is no repository, or git cannot be read.
+pub async fn plan(path: &Path, text: &str) -> Result<Planning, Error> {
+    let (engine, clock) = (Engine::embedded()?, Clock::system());
+    let tree = workspace::local::tree(path).await?;
+    let facts = local_facts(path, &titled(text), &tree, ContributeSettings::default(), &clock);
+    let scene = Scene::Contribute(Contributing::new(tree, facts));
+    let cx = Context { engine, cancel: CancellationToken::new(), clock, scene };
+    let outputs = pipeline::plan::run(&cx, &Journal::Unkept).await?;
+    if let Some(stopped) = outputs.stopped {
+        let clarifications = stopped.faults.iter().map(|fault| fault.message.clone()).collect();
+        return Ok(Planning::Unplanned(Unplanned { errors: stopped.faults, clarifications }));
+    }
+    let mut document = match outputs.get(Role::Planner)? {
+        Planned::Plan(plan) => plan,
+        Planned::Unplanned(unplanned) => return Ok(Planning::Unplanned(unplanned)),
+    };
+    if let (Some(context), Ok(root)) = (&mut document.project_context, path.canonicalize()) {
+        context.project.root_path = root.to_string_lossy().into_owned();
+    }
+    let value = serde_json::to_value(&document)
+        .map_err(|source| pipeline::Error::Document { role: Role::Planner.name(), source })?;
+    let checked = agent::check_plan(&value);
+    match checked.plan {
+        Ok(plan) => Ok(Planning::Planned { plan: Box::new(plan), validation: checked.validation }),
+        Err(error) => {
+            Ok(Planning::Unplanned(Unplanned { clarifications: vec![error.message.clone()], errors: vec![error] }))
+        }
+    }
+}
+
+/// The text with a title on its first line: its first sentence.
+fn titled(text: &str) -> String {
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let is_item = |line: &str| {
+        let line = line.trim_start();
+        let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        line.starts_with(['-', '*', '+', '•']) || number.len() < line.len() && number.starts_with(['.', ')'])
+    };
+    if is_item(first) && rest.lines().any(is_item) {
+        return format!("Several changes\n{text}");
+    }
+    // A full stop ends a sentence where a word of some length stands before it and another sentence after it.
+    let ends = first.match_indices(['.', '!', '?']).find(|(at, mark)| {
+        let word = first[..*at].rsplit(char::is_whitespace).next().unwrap_or_default();
+        first[at + mark.len()..].starts_with(' ') && (word.len() > 2 && !word.contains('.') || *mark != ".")
+    });
+    match ends {
+        Some((at, mark)) => {
+            let (title, more) = first.split_at(at + mark.len());
+            format!("{}\n{}\n{rest}", title.trim(), more.trim())
+        }
+        None => text.to_owned(),
+    }
 }
 
 fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettings, clock: &Clock) -> ContributeFacts {

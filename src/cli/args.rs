@@ -26,6 +26,8 @@ pub enum Verb {
     Scan(Scan),
     /// Make the change that an issue asks for in a local repository; no GitHub needed.
     Fix(Fix),
+    /// Plan the work that a described feature needs in a local repository; no GitHub needed.
+    Plan(Plan),
     /// List the static rules, or explain one.
     Rules(Rules),
     /// Run the GitHub App's server.
@@ -268,6 +270,32 @@ pub struct FixTarget {
     /// Write the change into the work tree
     #[arg(long)]
     pub apply: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 there is a plan, 1 the text says too little (standard error asks what is missing), 2 wrong \
+                  usage, 3 could not be done."
+)]
+pub struct Plan {
+    /// Repository, or a folder in it
+    pub path: PathBuf,
+    /// What should be there that is not, or what should change: a sentence, or lines with a list; `-` reads standard input
+    pub feature: String,
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
+    /// Write the plan to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// For people
+    Text,
+    /// The plan's own document
+    Json,
+    Markdown,
 }
 
 #[derive(Debug, ClapArgs)]

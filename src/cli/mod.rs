@@ -11,6 +11,7 @@ mod doctor;
 mod fix;
 mod health;
 mod metrics;
+mod plan;
 mod report;
 mod review;
 mod rules;
@@ -27,7 +28,7 @@ use crate::stdx::error::chain;
 
 /// Findings at or above the bar.
 const EXIT_FINDINGS: u8 = 1;
-/// No mechanic of ours solves it.
+/// No mechanic of ours solves it, or the text is too thin to plan from.
 const EXIT_NOTHING: u8 = 1;
 /// Wrong use or configuration; clap exits with it too.
 const EXIT_USAGE: u8 = 2;
@@ -67,6 +68,7 @@ pub fn main() -> ExitCode {
             Verb::Review(args) => review::cmd_review(args).await,
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
+            Verb::Plan(args) => plan::cmd_plan(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,
             Verb::Config(args) => config::cmd_config(args),

@@ -1,19 +1,20 @@
-//! The contribution flow: scout, analyst, explorer, coder, pr.
+//! The contribution flow: scout, manager, analyst, explorer, planner, coder, pr.
 
 use super::flow::{Flow, Outputs, Step};
 use super::{Error, Journal};
 use crate::agent::{Context, Role};
 
-pub const CONTRIBUTE: Flow = Flow {
-    name: "contribute",
-    steps: &[
-        Step { role: Role::Scout, needs: &[] },
-        Step { role: Role::Analyst, needs: &[Role::Scout] },
-        Step { role: Role::Explorer, needs: &[Role::Scout, Role::Analyst] },
-        Step { role: Role::Coder, needs: &[Role::Scout, Role::Analyst, Role::Explorer] },
-        Step { role: Role::Pr, needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder] },
-    ],
-};
+pub const CONTRIBUTE: Flow = Flow { name: "contribute", steps: STEPS };
+
+pub(super) const STEPS: &[Step] = &[
+    Step { role: Role::Scout, needs: &[] },
+    Step { role: Role::Manager, needs: &[Role::Scout] },
+    Step { role: Role::Analyst, needs: &[Role::Scout, Role::Manager] },
+    Step { role: Role::Explorer, needs: &[Role::Scout, Role::Analyst] },
+    Step { role: Role::Planner, needs: &[Role::Scout, Role::Manager, Role::Analyst, Role::Explorer] },
+    Step { role: Role::Coder, needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Planner] },
+    Step { role: Role::Pr, needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder] },
+];
 
 /// Runs the flow over the facts in `cx`. It may end early, at a document that says it failed.
 ///

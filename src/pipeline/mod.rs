@@ -7,13 +7,14 @@ pub mod contribute;
 pub mod fix;
 mod flow;
 mod journal;
+pub mod plan;
 pub mod review;
 
 pub use flow::{Flow, Outputs, Step, Stopped};
 pub use journal::Journal;
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN];
 
 use crate::{agent, store};
 

@@ -60,7 +60,7 @@ impl Bench {
             engine: Engine::embedded().unwrap(),
             cancel: CancellationToken::new(),
             clock: Clock::manual(1_795_255_200_000),
-            scene: Scene::Contribute(Contributing { tree: self.tree.clone(), facts: Arc::new(facts) }),
+            scene: Scene::Contribute(Contributing::new(self.tree.clone(), facts)),
         }
     }
 

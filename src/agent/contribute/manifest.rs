@@ -86,10 +86,22 @@ impl Manifests {
     /// # Errors
     /// When git cannot be read.
     pub(super) async fn read(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
+        Self::read_from(tree, survey, 2).await
+    }
+
+    /// Those of the root alone: a handful of files.
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub(super) async fn read_root(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
+        Self::read_from(tree, survey, 0).await
+    }
+
+    async fn read_from(tree: &Tree, survey: &Survey, depth: usize) -> Result<Self, Error> {
         let mut texts = BTreeMap::new();
         for wanted in READ {
             let mut found = survey.named(wanted);
-            found.retain(|path| path.matches('/').count() <= 2 && !path.contains("node_modules/"));
+            found.retain(|path| path.matches('/').count() <= depth && !path.contains("node_modules/"));
             for path in found.into_iter().take(MAX_SAME) {
                 if let Some(text) = survey::text(tree, path).await?.filter(|text| text.len() <= MAX_TEXT) {
                     texts.insert(path.to_owned(), text);
@@ -193,6 +205,15 @@ pub(super) fn project(manifests: &Manifests, language: &str) -> Project {
         ],
     );
     project
+}
+
+/// The frameworks of every manifest that was read, each once, in order.
+pub(super) fn frameworks(manifests: &Manifests) -> Vec<String> {
+    let folders = manifests.texts.keys().map(|path| path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    let folders: BTreeSet<&str> = folders.filter(|folder| folder.is_empty() || !is_beside(folder)).collect();
+    let read = folders.iter().flat_map(|folder| ecosystem::ALL.iter().filter_map(|e| (e.read)(manifests, folder)));
+    let found: BTreeSet<String> = read.map(|project| project.framework).filter(|name| !name.is_empty()).collect();
+    found.into_iter().collect()
 }
 
 /// Targets of the Makefile or recipes of the justfile, where no other manifest knew a command.

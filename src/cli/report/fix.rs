@@ -1,6 +1,6 @@
 //! What came of an issue, for the person beside the diff.
 
-use super::note;
+use super::{list, note};
 use crate::app::local::{Done, Nothing};
 use crate::stdx::text::{count, visible_line};
 
@@ -25,11 +25,4 @@ pub fn not_fixed(nothing: &Nothing) {
         "What would help: a patch in the issue; \"replace `a` by `b`\"; the name of a rule (`octoswarm rules` lists them); \
          the name of a standard file that is missing.",
     );
-}
-
-fn list(title: &str, lines: &[String]) {
-    if !lines.is_empty() {
-        note(title);
-        lines.iter().for_each(|line| note(&format!("  - {}", visible_line(line))));
-    }
 }
