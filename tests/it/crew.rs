@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use octoswarm::agent::{self, Context, Contributing, Role, Scene};
 use octoswarm::analysis::Engine;
@@ -18,6 +17,8 @@ use crate::support::git_server::git;
 
 mod drafting;
 mod exploring;
+mod managing;
+mod planning;
 mod scouting;
 mod understanding;
 

@@ -11,6 +11,7 @@ mod accounts;
 mod analysis;
 mod cli;
 mod cli_fix;
+mod cli_plan;
 mod coder;
 mod commands;
 mod contribute;

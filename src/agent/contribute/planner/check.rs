@@ -219,7 +219,7 @@ fn circle<'p>(known: &BTreeSet<&'p str>, inputs: &BTreeSet<(&'p str, &'p str)>) 
         if free.is_empty() {
             break;
         }
-        free.iter().for_each(|id| drop(left.remove(id)));
+        left.retain(|id| !free.contains(id));
     }
     (!left.is_empty()).then(|| left.into_iter().collect())
 }

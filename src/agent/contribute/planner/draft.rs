@@ -150,7 +150,11 @@ fn docs(sources: &Sources<'_>, drafts: &[Draft], code: &[usize]) -> Option<Draft
         "NEWS.md",
     ]);
     let mut existing: Vec<(String, String)> = Vec::new();
-    let near = sources.map.relevant_files.docs.iter().filter(|path| survey.has(path)).take(2);
+    let legal = |path: &str| {
+        let stem = name(path).to_lowercase();
+        ["licen", "copying", "notice", "authors"].iter().any(|start| stem.starts_with(start))
+    };
+    let near = sources.map.relevant_files.docs.iter().filter(|path| survey.has(path) && !legal(path)).take(2);
     existing.extend(near.map(|path| (path.clone(), "speaks of the matter".to_owned())));
     for (path, why) in [(readme, "what a reader opens first"), (changelog, "tells of every change")] {
         if let Some(path) = path.filter(|path| !existing.iter().any(|(known, _)| known == path)) {
@@ -214,7 +218,8 @@ fn approach(sources: &Sources<'_>, kind: TaskKind, place: &Place) -> String {
     let mut said = Vec::new();
     let map = &sources.map.relevant_files;
     if let Some(new) = &place.new {
-        let like = place.existing.first().map(|(path, _)| format!(", after the pattern of {path}")).unwrap_or_default();
+        let first = place.existing.first().filter(|_| kind == TaskKind::Feature);
+        let like = first.map(|(path, _)| format!(", after the pattern of {path}")).unwrap_or_default();
         said.push(format!("Create {new}{like}."));
     }
     for (path, why) in place.existing.iter().take(3) {

@@ -119,15 +119,19 @@ pub(super) fn risks(
                     "keep its interface, or change the importers in the same step",
                 );
             }
-            if let Some(cycle) = cycles.iter().find(|cycle| cycle.contains(&unit)) {
-                let others = crate::stdx::text::count(cycle.len() - 1, "other module");
-                add(
-                    format!("{} and {others} import each other in a circle", reading.graph.units[unit]),
-                    Level::Medium,
-                    Level::Medium,
-                    "look at all of the circle before a change",
-                );
-            }
+        }
+        // One circle is one risk, however many of its files are changed.
+        let circular = existing.iter().filter_map(|path| reading.graph.unit(path));
+        if let Some((unit, cycle)) =
+            circular.filter_map(|unit| Some((unit, cycles.iter().find(|cycle| cycle.contains(&unit))?))).next()
+        {
+            let others = crate::stdx::text::count(cycle.len() - 1, "other module");
+            add(
+                format!("{} and {others} import each other in a circle", reading.graph.units[unit]),
+                Level::Medium,
+                Level::Medium,
+                "look at all of the circle before a change",
+            );
         }
         let offers = existing.iter().any(|path| {
             let source = reading.survey.get(path).is_some_and(|file| file.class == Class::Source);

@@ -100,8 +100,10 @@ pub(super) fn find(reading: &Reading, text: &str, kind: TaskKind, to_be_made: &[
 /// Where the tests of a file are, or would be.
 pub(super) fn tests_of(reading: &Reading, path: &str) -> Place {
     let why = || format!("tests {path}");
-    let mut existing: Vec<(String, String)> =
-        explorer::beside(&reading.survey, &[path]).into_iter().take(2).map(|test| (test, why())).collect();
+    let language = survey::language(path);
+    let named =
+        explorer::beside(&reading.survey, &[path]).into_iter().filter(|test| survey::language(test) == language);
+    let mut existing: Vec<(String, String)> = named.take(2).map(|test| (test, why())).collect();
     if existing.is_empty()
         && let Some(unit) = reading.graph.unit(path)
     {
