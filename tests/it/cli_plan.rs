@@ -138,8 +138,8 @@ fn wrong_use_is_said_and_exits_with_2() {
 #[test]
 fn a_plan_that_cannot_be_written_leaves_nothing_behind() {
     let dir = shop();
-    let (out, err) = exits(&plan(dir.path(), &[".", FEATURE, "--output", "gone/plan.txt"], ""), 3);
-    assert!(out.is_empty() && err.contains("gone/plan.txt"), "{err}");
+    let (out, err) = exits(&plan(dir.path(), &[".", FEATURE, "--output", "README.md/plan.txt"], ""), 3);
+    assert!(out.is_empty() && err.contains("README.md/plan.txt"), "{err}");
     assert_eq!(git(dir.path(), &["status", "--short"]), "");
 }
 

@@ -24,7 +24,9 @@ async fn an_opened_pull_request_gets_one_review_on_exactly_the_right_lines() {
 #[tokio::test]
 async fn s1_11_a_review_leaves_the_snapshot_at_a_glance() {
     let world = World::start().await;
-    world.open("src/run.py", DEFECTS).await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    assert_eq!((world.comment_places(number).len(), world.reviews(number).len()), (2, 1));
+    assert_eq!(world.conclusion(number), "failure");
     let runs = world.state_dir().join("runs");
     let folder = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
     let text = std::fs::read(folder.join("context.json")).unwrap();

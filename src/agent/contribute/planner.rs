@@ -15,7 +15,7 @@ use super::brief::Brief;
 use super::library::Reading;
 use super::words;
 use crate::agent::{Agent, Context, Contributing, Error, Role};
-use crate::artifact::plan::{Milestone, Plan};
+use crate::artifact::plan::{Milestone, Plan, TaskKind};
 use crate::artifact::swarm::{ChangeType, CodebaseMap, CurrentIssue, IssueAnalysis};
 use crate::artifact::{ContributeFacts, Document, ErrorCode, Planned, Snapshot, Unplanned};
 use crate::stdx::text::count;
@@ -142,13 +142,15 @@ fn drafts(sources: &Sources<'_>) -> Result<(Vec<Draft>, Vec<String>), Vec<String
         }
     }
     // Where only a part of the text leads somewhere, the rest is about the same place.
+    let named: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let home = drafts.iter().find(|draft| draft.is_code()).map(|draft| draft.place.clone());
+    let home = home.or_else(|| place::of_whole(sources.reading, &named).filter(|_| !placeless.is_empty()));
     for (wish, objects) in placeless {
         let shown: Vec<String> = objects.iter().take(4).map(|word| format!("\"{word}\"")).collect();
         match &home {
-            Some(home) if matches!(wish.kind, crate::artifact::plan::TaskKind::Feature | crate::artifact::plan::TaskKind::Bugfix) => {
+            Some(home) if wish.kind != TaskKind::Documentation && wish.kind != TaskKind::Infrastructure => {
                 questions.push(format!(
-                    "Where does \"{}\" belong? No file speaks of {}; the plan puts it beside the rest.",
+                    "Where does \"{}\" belong? No file speaks of {}; the plan puts it where the rest of the text leads.",
                     wish.text,
                     shown.join(", ")
                 ));

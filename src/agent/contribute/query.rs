@@ -266,9 +266,10 @@ mod tests {
     #[test]
     fn a_long_text_asks_for_no_more_than_the_limit() {
         let survey = Survey::new(Vec::new());
-        let body: String = (0..4000).map(|n| format!("word{n}x some_name_{n} ")).collect();
+        let body: String = (0..4000).map(|n| format!("word{n}x some_name_{n}. ")).collect();
         let query = Query::of(&Brief::read("x", &body), &survey);
-        assert_eq!((query.terms.len(), query.whole().terms.len()), (MAX_COUNTED, MAX_TERMS));
+        assert!(query.terms.len() > MAX_TERMS && query.terms.len() <= MAX_COUNTED, "{}", query.terms.len());
+        assert_eq!(query.whole().terms.len(), MAX_TERMS);
         assert!(query.terms.iter().all(|term| term.weight <= MAX_WEIGHT));
     }
 }

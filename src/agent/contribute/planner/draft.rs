@@ -86,21 +86,17 @@ pub(super) fn accompany(sources: &Sources<'_>, drafts: &mut Vec<Draft>) {
     let asked_tests = drafts.iter().any(|draft| draft.kind == TaskKind::Test);
     let asked_docs = drafts.iter().any(|draft| draft.kind == TaskKind::Documentation);
     let code: Vec<usize> = (0..drafts.len()).filter(|at| drafts[*at].is_code()).collect();
-    let earlier = drafts.len();
-    for at in 0..earlier {
-        match drafts[at].kind {
-            TaskKind::Test | TaskKind::Documentation => drafts[at].after = code.iter().copied().collect(),
-            TaskKind::Feature | TaskKind::Refactor | TaskKind::Bugfix | TaskKind::Infrastructure => {}
-        }
+    for draft in drafts.iter_mut().filter(|d| matches!(d.kind, TaskKind::Test | TaskKind::Documentation)) {
+        draft.after = code.iter().copied().collect();
     }
-    if !asked_tests && sources.analysis.analysis.tests_required
-        || !asked_tests && code.iter().any(|at| drafts[*at].kind == TaskKind::Bugfix)
-    {
+    let behaves = code.iter().any(|at| drafts[*at].kind != TaskKind::Refactor);
+    if !asked_tests && (behaves || sources.analysis.analysis.tests_required) {
         for together in code.chunks(TESTED_TOGETHER) {
             drafts.extend(tests(sources, drafts, together));
         }
     }
-    if !asked_docs && sources.analysis.analysis.docs_update_required && !code.is_empty() {
+    let new = code.iter().any(|at| drafts[*at].kind == TaskKind::Feature);
+    if !asked_docs && !code.is_empty() && (new || sources.analysis.analysis.docs_update_required) {
         drafts.extend(docs(sources, drafts, &code));
     }
 }

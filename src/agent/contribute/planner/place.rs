@@ -97,6 +97,22 @@ pub(super) fn find(reading: &Reading, text: &str, kind: TaskKind, to_be_made: &[
     }
 }
 
+/// The files that the text as a whole leads to: those that it names, else those that share the most words with it.
+pub(super) fn of_whole(reading: &Reading, named: &[String]) -> Option<Place> {
+    let why = || "where the text as a whole leads".to_owned();
+    let mut existing: Vec<(String, String)> = named
+        .iter()
+        .filter(|path| reading.survey.has(path))
+        .take(MAX_FILES)
+        .map(|path| (path.clone(), why()))
+        .collect();
+    if existing.is_empty() {
+        let hits = retrieval::rank(&reading.query.whole(), &reading.measured());
+        existing = best(hits.iter().filter(|hit| matches!(hit.class, Class::Source | Class::Aside) && hit.words >= 2));
+    }
+    (!existing.is_empty()).then_some(Place { existing, new: None })
+}
+
 /// Where the tests of a file are, or would be.
 pub(super) fn tests_of(reading: &Reading, path: &str) -> Place {
     let why = || format!("tests {path}");
@@ -136,7 +152,7 @@ fn hits(reading: &Reading, text: &str) -> Vec<Hit> {
     let measured = reading.measured();
     let hits = retrieval::rank(&query, &measured);
     let asked = objects.len();
-    let needed = if asked <= 2 { 1 } else { 2 };
+    let needed = if asked <= 3 { 1 } else { 2 };
     hits.into_iter().filter(|hit| hit.named || asked > 0 && hit.words >= needed).collect()
 }
 

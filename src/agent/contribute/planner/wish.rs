@@ -32,8 +32,8 @@ pub(super) struct Wishes {
 
 /// Words that name nothing: whoever asks for "better performance" has not said of what.
 const VAGUE: &[&str] = &[
-    "application",
     "app",
+    "application",
     "better",
     "code",
     "codebase",
@@ -78,6 +78,32 @@ const VAGUE: &[&str] = &[
     "way",
     "whole",
 ];
+/// Verbs that say of any deed that it is to be done. Others are verbs only where an order begins with them: "the export" is a
+/// thing.
+const GENERIC: &[&str] = &[
+    "add",
+    "allow",
+    "apply",
+    "change",
+    "create",
+    "enable",
+    "ensure",
+    "extend",
+    "fix",
+    "handle",
+    "implement",
+    "improve",
+    "include",
+    "introduce",
+    "keep",
+    "make",
+    "provide",
+    "refactor",
+    "support",
+    "update",
+    "use",
+    "write",
+];
 /// Measures without a number.
 const UNMEASURED: &[&str] = &[
     "appropriate",
@@ -94,13 +120,30 @@ const UNMEASURED: &[&str] = &[
     "user-friendly",
 ];
 
+static BUGFIX: LazyLock<Regex> = LazyLock::new(|| {
+    words::regex(
+        r"(?i)^\W*(?:fix|correct|repair|resolve|prevent|stop|avoid)\b|\b(?:crash\w*|bugs?|broken|wrong(?:ly)?|incorrect\w*|regression|panics?|fails?|throws? an?|raises? an?|leak\w*)\b",
+    )
+});
+
 /// Reads the wishes; `kind` is the text's as a whole.
 pub(super) fn read(brief: &Brief, kind: Kind) -> Wishes {
+    // A defect is only what is told as one.
+    let told = BUGFIX.is_match(&brief.title) || brief.sentences.iter().any(|s| s.section == Section::Observed);
+    let kind = if kind == Kind::BugFix && !told { Kind::Feature } else { kind };
     let title = convention::conventional(&brief.title).map_or(brief.title.as_str(), |(_, rest)| rest).to_owned();
     let asked: Vec<&Sentence> = brief.prose().filter(|sentence| is_asked(sentence)).collect();
     let (criteria, asked): (Vec<&Sentence>, Vec<&Sentence>) = asked.into_iter().partition(|s| is_criterion(s));
-    let items = asked.iter().filter(|sentence| is_own_wish(sentence) && listed(sentence)).count();
-    let umbrella = items >= 2 || !demand::is_demand(&title) && asked.iter().any(|sentence| is_own_wish(sentence));
+    let all = asked.iter().filter(|sentence| listed(sentence)).count();
+    let own = asked.iter().filter(|sentence| listed(sentence) && is_own_wish(sentence)).count();
+    // What most items of a list are, the others are, too, whatever verb they begin with.
+    let alike = own > 0 && own * 2 >= all;
+    let is_own = |sentence: &Sentence| {
+        is_own_wish(sentence)
+            || alike && listed(sentence) && !leans(&sentence.text) && words::stems(&sentence.text).nth(1).is_some()
+    };
+    let items = asked.iter().filter(|sentence| listed(sentence) && is_own(sentence)).count();
+    let umbrella = items >= 2 || !demand::is_demand(&title) && asked.iter().any(|sentence| is_own(sentence));
     let mut found = Wishes::default();
     if !umbrella && title.chars().any(char::is_alphanumeric) {
         found.add(&title, kind);
@@ -108,7 +151,7 @@ pub(super) fn read(brief: &Brief, kind: Kind) -> Wishes {
     for sentence in asked {
         let lone = found.wishes.is_empty();
         if lone
-            || is_own_wish(sentence)
+            || is_own(sentence)
                 && (listed(sentence) || demand::is_imperative(&sentence.text) || !found.covers(sentence))
         {
             // A line that only leads to the list below it asks for nothing itself.
@@ -136,9 +179,12 @@ pub(super) fn read(brief: &Brief, kind: Kind) -> Wishes {
 /// What a wish is about: its words without verbs of demand and without those that name nothing.
 pub(super) fn objects(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
+    let first =
+        text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or_default().to_lowercase();
     words::stemmed(text)
         .filter(|(stem, word)| {
-            let verb = demand::is_verb(word) || demand::is_verb(stem) || demand::is_verb(&format!("{stem}e"));
+            let order = *word == first && demand::is_verb(word);
+            let verb = order || GENERIC.iter().any(|verb| verb == word || words::stem(verb) == *stem);
             !verb && VAGUE.binary_search(&word.as_str()).is_err() && seen.insert(stem.clone())
         })
         .map(|(_, word)| word)
@@ -170,13 +216,18 @@ fn listed(sentence: &Sentence) -> bool {
 fn is_own_wish(sentence: &Sentence) -> bool {
     static ABLE: LazyLock<Regex> =
         LazyLock::new(|| words::regex(r"(?i)\b(?:can|cannot|could|able to|allows?|lets?|supports?)\b"));
-    static LEANING: LazyLock<Regex> = LazyLock::new(|| {
-        words::regex(r"(?i)^\W*(?:it|this|that|they|these|those|which|its|their|he|she|also it|then it)\b")
-    });
     let text = &sentence.text;
     let stands =
         demand::is_imperative(text) || sentence.ticked.is_some() || demand::is_demand(text) || ABLE.is_match(text);
-    stands && !LEANING.is_match(text) && words::stems(text).nth(1).is_some()
+    stands && !leans(text) && words::stems(text).nth(1).is_some()
+}
+
+/// Whether a sentence says of something before it what it says.
+fn leans(text: &str) -> bool {
+    static LEANING: LazyLock<Regex> = LazyLock::new(|| {
+        words::regex(r"(?i)^\W*(?:it|this|that|they|these|those|which|its|their|he|she|also it|then it)\b")
+    });
+    LEANING.is_match(text)
 }
 
 impl Wishes {
@@ -259,11 +310,6 @@ fn kind_of(text: &str, whole: Kind) -> TaskKind {
     static REFACTOR: LazyLock<Regex> = LazyLock::new(|| {
         words::regex(
             r"(?i)^\W*(?:please |should |we should )?(?:refactor|rename|extract|simplify|clean|split|move|merge|unify|restructure|reorganise|reorganize|deduplicate|rewrite|inline)\b|\brefactor\w*\b",
-        )
-    });
-    static BUGFIX: LazyLock<Regex> = LazyLock::new(|| {
-        words::regex(
-            r"(?i)^\W*(?:fix|correct|repair|resolve|prevent|stop|avoid)\b|\b(?:crash\w*|bugs?|broken|wrong(?:ly)?|incorrect\w*|regression|panics?|fails?|throws? an?|raises? an?|leak\w*)\b",
         )
     });
     let ordered = demand::is_imperative(text);
