@@ -227,6 +227,22 @@ async fn s1_12_each_kind_of_work_has_its_kind_of_files() {
 }
 
 #[tokio::test]
+async fn s1_12_only_what_is_new_gets_a_new_file() {
+    let files = [
+        ("app/networking_module.py", "def send(request):\n    return request\n"),
+        ("app/storage_module.py", "def keep(row):\n    return row\n"),
+        ("app/page.html", "<p>networking</p>\n"),
+    ];
+    let target = async |title: &str| {
+        let plan = Bench::new(&files).await.issue(title, "").plan().await;
+        assert_sound(&plan, &files);
+        tasks(&plan)[0].affected_modules.clone()
+    };
+    assert_eq!(target("Add a limit to the networking module").await, ["app/networking_module.py"]);
+    assert_eq!(target("Add a billing module for the networking").await[0], "app/billing_module.py");
+}
+
+#[tokio::test]
 async fn s1_12_risks_come_from_what_was_measured() {
     let mut files: Vec<(String, String)> =
         vec![("app/session.py".to_owned(), "def open_session(user):\n    return user\n".to_owned())];

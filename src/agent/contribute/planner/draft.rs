@@ -103,8 +103,10 @@ pub(super) fn accompany(sources: &Sources<'_>, drafts: &mut Vec<Draft>) {
 
 fn tests(sources: &Sources<'_>, drafts: &[Draft], of: &[usize]) -> Option<Draft> {
     let mut place = Place::default();
-    for target in of.iter().filter_map(|at| drafts[*at].place.target()) {
-        let own = place::tests_of(sources.reading, target);
+    for paths in of.iter().map(|at| drafts[*at].place.paths()) {
+        // Of a task's files the first that can have tests.
+        let own = paths.iter().map(|path| place::tests_of(sources.reading, path)).find(|own| own.target().is_some());
+        let Some(own) = own else { continue };
         for (path, why) in own.existing {
             if !place.existing.iter().any(|(known, _)| *known == path) {
                 place.existing.push((path, why));

@@ -240,16 +240,23 @@ const KINDS: &[&str] = &[
 fn beside_its_kind(reading: &Reading, text: &str, kind: TaskKind, near: Option<&str>) -> Option<String> {
     static MADE: LazyLock<Regex> = LazyLock::new(|| {
         words::regex(
-            r"(?i)\b(?:add|create|introduce|implement|write|provide|build|need|new)\s+(?:an?\s+|the\s+|new\s+|own\s+)*([^.,;:()]+)",
+            r"(?i)\b(?:add|create|introduce|implement|write|provide|build|need|new)\s+(?:an?\s+|new\s+|own\s+|another\s+)*([^.,;:()]+)",
         )
     });
     if kind != TaskKind::Feature && kind != TaskKind::Infrastructure {
         return None;
     }
     let phrase = MADE.captures(text)?.get(1)?.as_str();
-    let told: Vec<String> =
-        phrase.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').flat_map(words::parts).collect();
-    let (at, noun) = told.iter().enumerate().find_map(|(at, word)| {
+    // What comes after the preposition is not what is made: "a flag to the parser" makes no parser.
+    const LINKS: &[&str] =
+        &["at", "by", "for", "from", "in", "into", "of", "on", "so", "that", "to", "when", "which", "with"];
+    let written = phrase.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+    let told: Vec<String> = written.flat_map(words::parts).collect();
+    if told.first().is_some_and(|word| word == "the") {
+        return None;
+    }
+    let head = told.iter().take_while(|word| !LINKS.contains(&word.as_str())).count();
+    let (at, noun) = told.iter().take(head).enumerate().find_map(|(at, word)| {
         let one = word.strip_suffix('s').unwrap_or(word);
         KINDS.binary_search(&one).is_ok().then(|| (at, one.to_owned()))
     })?;
@@ -323,7 +330,7 @@ fn siblings<'r>(reading: &'r Reading, home: &str) -> impl Iterator<Item = &'r st
 
 /// A path for the tests of a file, as the others are named, or as its language has it.
 fn test_path(reading: &Reading, path: &str) -> Option<String> {
-    let language = survey::language(path)?;
+    let language = survey::language(path).filter(|language| !survey::is_minor(language))?;
     let (stem, extension) = name(path).split_once('.')?;
     let stem = if matches!(stem, "__init__" | "mod" | "index") { name(folder(path)) } else { stem };
     let stem = if stem.is_empty() { "main" } else { stem };

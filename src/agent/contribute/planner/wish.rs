@@ -143,7 +143,7 @@ pub(super) fn read(brief: &Brief, kind: Kind) -> Wishes {
             || alike && listed(sentence) && !leans(&sentence.text) && words::stems(&sentence.text).nth(1).is_some()
     };
     let items = asked.iter().filter(|sentence| listed(sentence) && is_own(sentence)).count();
-    let umbrella = items >= 2 || !demand::is_demand(&title) && asked.iter().any(|sentence| is_own(sentence));
+    let umbrella = items >= 2 || items == 1 && !demand::is_demand(&title);
     let mut found = Wishes::default();
     if !umbrella && title.chars().any(char::is_alphanumeric) {
         found.add(&title, kind);
@@ -365,6 +365,18 @@ mod tests {
                 TaskKind::Feature,
                 &["It must include a header row.", "The export should use UTF-8."],
             )],
+        );
+    }
+
+    #[test]
+    fn a_title_is_a_wish_whatever_verb_it_begins_with() {
+        check(
+            "Retry a failed fetch of the mirror",
+            "The number of tries should be configurable.",
+            &[
+                ("Retry a failed fetch of the mirror", TaskKind::Feature, &[]),
+                ("The number of tries should be configurable.", TaskKind::Feature, &[]),
+            ],
         );
     }
 
