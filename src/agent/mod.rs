@@ -10,12 +10,14 @@ mod pack;
 mod registry;
 mod review;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
@@ -24,7 +26,7 @@ use crate::artifact::{Content, ContributeFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
-pub use contribute::{IGNORED, globs};
+pub use contribute::{CheckedPlan, IGNORED, Library, check_plan, globs};
 pub use pack::{Pack, ReadFile};
 pub use registry::find;
 pub use review::audit;
@@ -32,7 +34,7 @@ pub use review::audit;
 /// Who does a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Decides which changed files are read, and says why the others are not.
+    /// Says what the repository is; in a review also which changed files are read, and why the others are not.
     Manager,
     /// What the documentation says against what is there.
     Documentation,
@@ -47,6 +49,8 @@ pub enum Role {
     Analyst,
     /// Where in the repository.
     Explorer,
+    /// Which tasks, in which order.
+    Planner,
     /// Makes the change, as diffs.
     Coder,
     /// The tests that belong to the change.
@@ -68,6 +72,7 @@ impl Role {
         Self::Scout,
         Self::Analyst,
         Self::Explorer,
+        Self::Planner,
         Self::Coder,
         Self::Tester,
         Self::Docs,
@@ -84,9 +89,13 @@ impl Role {
             Self::Tester => Some("5-tester"),
             Self::Docs => Some("6-docs"),
             Self::Pr => Some("7-pr"),
-            Self::Manager | Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master => {
-                None
-            }
+            Self::Manager
+            | Self::Documentation
+            | Self::Debt
+            | Self::Improvement
+            | Self::Critical
+            | Self::Master
+            | Self::Planner => None,
         }
     }
 
@@ -101,6 +110,7 @@ impl Role {
             Self::Scout => "scout",
             Self::Analyst => "analyst",
             Self::Explorer => "explorer",
+            Self::Planner => "planner",
             Self::Coder => "coder",
             Self::Tester => "tester",
             Self::Docs => "docs",
@@ -118,22 +128,26 @@ impl Role {
             Self::Coder => Some(CodeChanges::FILE),
             Self::Tester => Some(TestChanges::FILE),
             Self::Docs => Some(DocsChanges::FILE),
-            Self::Manager
-            | Self::Documentation
-            | Self::Debt
-            | Self::Improvement
-            | Self::Critical
-            | Self::Master
-            | Self::Pr => None,
+            Self::Manager => Some("context.json"),
+            Self::Planner => Some("plan.json"),
+            Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master | Self::Pr => None,
         }
     }
 
-    /// What of a role's output is that document: all of it, but for those that hand on their edits beside it.
-    pub fn document(self, output: &serde_json::Value) -> &serde_json::Value {
+    /// What of a role's output is that document: all of it, but for those that hand on more beside it. None where a planner
+    /// has only questions.
+    pub fn document(self, output: &Value) -> Option<Cow<'_, Value>> {
         match self {
-            Self::Tester | Self::Docs => output.get("document").unwrap_or(output),
-            Self::Manager
-            | Self::Documentation
+            Self::Tester | Self::Docs => Some(Cow::Borrowed(output.get("document").unwrap_or(output))),
+            Self::Manager => {
+                let mut context = output.clone();
+                if let Value::Object(fields) = &mut context {
+                    fields.remove("reading");
+                }
+                Some(Cow::Owned(context))
+            }
+            Self::Planner => output.get("milestones").is_some().then_some(Cow::Borrowed(output)),
+            Self::Documentation
             | Self::Debt
             | Self::Improvement
             | Self::Critical
@@ -142,7 +156,7 @@ impl Role {
             | Self::Analyst
             | Self::Explorer
             | Self::Coder
-            | Self::Pr => output,
+            | Self::Pr => Some(Cow::Borrowed(output)),
         }
     }
 }
@@ -177,6 +191,14 @@ pub struct Contributing {
     /// The repository as it is at the commit that the work is based on.
     pub tree: Tree,
     pub facts: Arc<ContributeFacts>,
+    /// The repository, read once for all roles.
+    pub library: Arc<Library>,
+}
+
+impl Contributing {
+    pub fn new(tree: Tree, facts: ContributeFacts) -> Self {
+        Self { tree, facts: Arc::new(facts), library: Arc::default() }
+    }
 }
 
 impl Context {
@@ -240,13 +262,9 @@ pub trait Agent: Send + Sync + 'static {
 pub trait DynAgent: Send + Sync {
     fn role(&self) -> Role;
     fn version(&self) -> &'static str;
-    fn execute<'a>(
-        &'a self,
-        cx: &'a Context,
-        input: serde_json::Value,
-    ) -> BoxFuture<'a, Result<serde_json::Value, Error>>;
+    fn execute<'a>(&'a self, cx: &'a Context, input: serde_json::Value) -> BoxFuture<'a, Result<Value, Error>>;
     /// One line about an output, for whoever watches.
-    fn line(&self, output: &serde_json::Value) -> Option<String>;
+    fn line(&self, output: &Value) -> Option<String>;
 }
 
 impl<A: Agent> DynAgent for A {
@@ -258,11 +276,7 @@ impl<A: Agent> DynAgent for A {
         A::VERSION
     }
 
-    fn execute<'a>(
-        &'a self,
-        cx: &'a Context,
-        input: serde_json::Value,
-    ) -> BoxFuture<'a, Result<serde_json::Value, Error>> {
+    fn execute<'a>(&'a self, cx: &'a Context, input: serde_json::Value) -> BoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
             let role = Agent::role(self);
             let input = serde_json::from_value(input).map_err(|source| Error::Input { role: role.name(), source })?;
@@ -278,7 +292,7 @@ impl<A: Agent> DynAgent for A {
         })
     }
 
-    fn line(&self, output: &serde_json::Value) -> Option<String> {
+    fn line(&self, output: &Value) -> Option<String> {
         Agent::line(self, &A::Output::deserialize(output).ok()?)
     }
 }

@@ -1,6 +1,6 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
-use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Pr, Scout, Tester};
+use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Planner, Pr, Scout, Tester};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -17,6 +17,7 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Scout => &Scout,
         Role::Analyst => &Analyst,
         Role::Explorer => &Explorer,
+        Role::Planner => &Planner,
         Role::Coder => &Coder,
         Role::Tester => &Tester,
         Role::Docs => &Docs,
@@ -40,6 +41,7 @@ mod tests {
             Role::Scout,
             Role::Analyst,
             Role::Explorer,
+            Role::Planner,
             Role::Coder,
             Role::Tester,
             Role::Docs,

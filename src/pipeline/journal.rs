@@ -80,8 +80,8 @@ impl Journal {
         };
         let ended = if faults_of(&output).is_some() { AgentState::Failed } else { AgentState::Completed };
         self.show(role, ended).await?;
-        if let Some(file) = role.file() {
-            self.shelve(file, role.document(&output)).await?;
+        if let (Some(file), Some(document)) = (role.file(), role.document(&output)) {
+            self.shelve(file, &document).await?;
         }
         if let Some(line) = agent.line(&output) {
             self.say(&line).await?;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::faults;
 use crate::agent::{Agent, Context, Error, Reviewing, Role};
-use crate::artifact::{AgentFindings, FilePlan};
+use crate::artifact::{AgentFindings, Snapshot};
 use crate::domain::Category;
 
 /// A reviewer for one category of what the static engine finds.
@@ -12,7 +12,7 @@ pub struct Lens(pub Category);
 
 #[derive(Debug, Deserialize)]
 pub struct LensInput {
-    manager: FilePlan,
+    manager: Snapshot,
 }
 
 impl Agent for Lens {
@@ -31,7 +31,8 @@ impl Agent for Lens {
 
     async fn run(&self, cx: &Context, input: LensInput) -> Result<AgentFindings, Error> {
         let Reviewing { facts, pack, .. } = cx.reviewing()?;
-        let files = pack.read(cx, &input.manager).await?;
+        let plan = input.manager.reading.ok_or(Error::Scene("a review"))?;
+        let files = pack.read(cx, &plan).await?;
         let findings = files
             .values()
             .flat_map(|file| &file.fresh)

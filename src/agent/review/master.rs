@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::agent::pack::ReadFile;
 use crate::agent::{Agent, Context, Error, Reviewing, Role};
 use crate::analysis::fix;
-use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
+use crate::artifact::{AgentFindings, FilePlan, ReviewReport, Snapshot};
 use crate::domain::{Category, Coverage, Finding, Reading};
 use crate::stdx::text::count;
 
@@ -16,7 +16,7 @@ pub struct Master;
 
 #[derive(Debug, Deserialize)]
 pub struct MasterInput {
-    manager: FilePlan,
+    manager: Snapshot,
     documentation: AgentFindings,
     debt: AgentFindings,
     improvement: AgentFindings,
@@ -34,7 +34,7 @@ impl Agent for Master {
 
     async fn run(&self, cx: &Context, input: MasterInput) -> Result<ReviewReport, Error> {
         let scene = cx.reviewing()?;
-        let plan = input.manager;
+        let plan = input.manager.reading.ok_or(Error::Scene("a review"))?;
         let files = scene.pack.read(cx, &plan).await?;
         let mut findings = merge(vec![input.documentation, input.debt, input.improvement, input.critical]);
         for (path, file) in files {

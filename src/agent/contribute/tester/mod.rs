@@ -70,7 +70,7 @@ impl Agent for Tester {
         let Some(coder) = input.coder.outcome.as_ref().ok().filter(|changes| changes.commit_ready) else {
             return Ok(tested(cx, nothing("nothing was changed, so there is nothing to test"), Vec::new(), None));
         };
-        let changed = Changed::of(&cx.contributing()?.tree, coder).await?;
+        let changed = Changed::of(cx, coder).await?;
         let replaced = substitution::find(cx, &changed).await?;
         let found = look(cx, &changed, &replaced).await?;
         let mut plan = plan(cx, &input, coder, &changed, &replaced, &found).await?;
