@@ -161,7 +161,7 @@ fn s1_12_a_list_is_planned_item_by_item() {
 #[test]
 fn a_list_may_be_an_argument_and_what_is_done_to_one_file_is_one_milestone() {
     let dir = shop();
-    let list = "- Round the price in core to whole cents\n- Refuse a negative price in core\n- Let the price in core know its currency\n";
+    let list = "- Round the price in core to whole cents\n- Add a currency to the price in core\n- Let the price in core know its age\n";
     let (out, _) = exits(&plan(dir.path(), &[".", list, "--format", "json"], ""), 0);
     let document: Plan = serde_json::from_str(&out).unwrap();
     let first = &document.milestones[0];
