@@ -148,7 +148,7 @@ impl App {
         };
         journal.say(&format!("{} fetched at {}", info.default_branch, tree.commit().short())).await?;
         let facts = self.contribute_facts(&repo, &info, target, &issue, tree.commit(), settings(&config)).await?;
-        let scene = Contributing { tree: tree.clone(), facts: Arc::new(facts) };
+        let scene = Contributing::new(tree.clone(), facts);
         let cx = self.context(Scene::Contribute(scene), &leased.cancel).await?;
         cycle.begin(&target.issue.url).map_err(pipeline::Error::Shelf)?;
         let outputs = pipeline::contribute::run(&cx, &journal).await?;

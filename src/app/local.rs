@@ -3,6 +3,7 @@
 
 mod audit;
 mod obeyed;
+mod plan;
 mod scan;
 
 use std::collections::BTreeMap;
@@ -28,7 +29,9 @@ use crate::{publish, workspace};
 use obeyed::Obeyed;
 
 pub use crate::analysis::RuleInfo;
+pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
+pub use plan::{Planned, Planning, plan};
 pub use scan::{scan, scan_text};
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
@@ -202,7 +205,7 @@ async fn fix_in(
 ) -> Result<Fixing, Error> {
     let (engine, clock) = (Engine::embedded()?, Clock::system());
     let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
-    let scene = Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts) });
+    let scene = Scene::Contribute(Contributing::new(tree.clone(), facts));
     let cx = Context { engine: Arc::clone(&engine), cancel: CancellationToken::new(), clock: clock.clone(), scene };
     let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await?;
     if let Some(stopped) = outputs.stopped {

@@ -13,6 +13,7 @@ mod fix;
 mod health;
 mod interrupt;
 mod metrics;
+mod plan;
 mod report;
 mod review;
 mod rules;
@@ -32,7 +33,7 @@ use crate::stdx::error::chain;
 const EXIT_FINDINGS: u8 = 1;
 /// A document that does not have its form.
 const EXIT_INVALID: u8 = 1;
-/// No mechanic of ours solves it.
+/// No mechanic of ours solves it, or the text is too thin to plan from.
 const EXIT_NOTHING: u8 = 1;
 /// Wrong use or configuration; clap exits with it too.
 const EXIT_USAGE: u8 = 2;
@@ -76,6 +77,7 @@ pub fn main() -> ExitCode {
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
+            Verb::Plan(args) => plan::cmd_plan(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,

@@ -87,8 +87,8 @@ impl Journal {
         };
         let failed = output.status == OutputStatus::Failed;
         self.show(role, if failed { AgentState::Failed } else { AgentState::Completed }).await?;
-        if let Some(file) = role.file() {
-            self.shelve(file, role.document(&output.result)).await?;
+        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result)) {
+            self.shelve(file, &document).await?;
         }
         if let Some(line) = agent.line(&output.result) {
             self.say(&line).await?;

@@ -7,6 +7,7 @@ pub mod contribute;
 pub mod fix;
 mod flow;
 mod journal;
+pub mod plan;
 pub mod review;
 mod swarm;
 
@@ -15,7 +16,7 @@ pub use journal::Journal;
 pub use swarm::{Cycle, Swarms};
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN];
 
 use crate::{agent, artifact, store};
 

@@ -2,8 +2,11 @@
 //!
 //! What others wrote (paths, messages that quote code, reasons) goes through `neutral`; the rest are our own fixed words.
 
+mod plan;
 pub(super) mod pull;
 pub(super) mod reply;
+
+pub use plan::{kind_name, plan};
 
 use super::neutral::{self, code, fenced, paragraphs, plain, prose};
 use crate::domain::{Category, Coverage, Finding, Fix, NotRead, Outcome, Severity, Sha, Subject};

@@ -11,7 +11,7 @@ use crate::agent::pack::ReadFile;
 use crate::agent::{Agent, Context, Error, Reviewing, Role, Told};
 use crate::analysis::fix;
 use crate::artifact::exchange::{AgentInput, AgentOutput, MoreMetadata};
-use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
+use crate::artifact::{AgentFindings, FilePlan, ReviewReport, Snapshot};
 use crate::domain::{Category, Coverage, Finding, Reading};
 use crate::stdx::text::count;
 
@@ -19,7 +19,7 @@ pub struct Master;
 
 #[derive(Debug, Deserialize)]
 pub struct MasterInput {
-    manager: FilePlan,
+    manager: Snapshot,
     documentation: AgentFindings,
     debt: AgentFindings,
     improvement: AgentFindings,
@@ -37,7 +37,7 @@ impl Agent for Master {
 
     async fn run(&self, cx: &Context, input: MasterInput) -> Result<ReviewReport, Error> {
         let scene = cx.reviewing()?;
-        let plan = input.manager;
+        let plan = input.manager.reading.ok_or(Error::Scene("a review"))?;
         let files = scene.pack.read(cx, &plan).await?;
         let mut findings = merge(vec![input.documentation, input.debt, input.improvement, input.critical]);
         for (path, file) in files {

@@ -2,11 +2,13 @@
 
 mod audit;
 mod fix;
+mod plan;
 mod text;
 mod workflow;
 
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
+pub use plan::{not_planned, plan};
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -183,6 +185,14 @@ pub fn raw(text: &str) {
     let stdout = std::io::stdout();
     let text = if stdout.is_terminal() { visible(text) } else { text.to_owned() };
     wrote(stdout.lock().write_all(text.as_bytes()));
+}
+
+/// A title and its lines, where there are any.
+fn list(title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        note(title);
+        lines.iter().for_each(|line| note(&format!("  - {}", visible_line(line))));
+    }
 }
 
 /// What a person is told beside the output that a program reads.
