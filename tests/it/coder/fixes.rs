@@ -3,7 +3,7 @@
 use octoswarm::agent::{Pack, Reviewing};
 use octoswarm::artifact::ReviewFacts;
 use octoswarm::artifact::facts::ReviewSettings;
-use octoswarm::pipeline::{Journal, fix};
+use octoswarm::pipeline::{Crew, Journal, fix};
 
 use super::*;
 
@@ -32,7 +32,7 @@ async fn fixed(bench: &Bench) -> (CodeChanges, octoswarm::workspace::Change) {
             pack: Arc::new(Pack::default()),
         }),
     };
-    let fixed = fix::run(&cx, &Journal::Unkept).await.unwrap();
+    let fixed = fix::run(&cx, &Journal::unkept(Crew::direct(Registry::builtin()))).await.unwrap();
     (fixed.changes.outcome.unwrap(), change)
 }
 
