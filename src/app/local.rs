@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, contribute, review};
 use crate::agent::mechanic::{self, Ask};
-use crate::agent::{Context, Contributing, Role, Scene, gate};
+use crate::agent::{Context, Contributing, Registry, Role, Scene, gate};
 use crate::analysis::{self, Engine};
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
 use crate::artifact::swarm::CodeChanges;
 use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
 use crate::config::CONFIG_PATH;
 use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
-use crate::pipeline::{self, Journal};
+use crate::pipeline::{self, Crew, Journal};
 use crate::stdx::text::iso8601;
 use crate::workspace::Tree;
 use crate::{publish, workspace};
@@ -98,7 +98,7 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: b
     compared.nothing = scene.facts.files.is_empty() && scene.facts.not_read.is_empty();
     let pack = Arc::clone(&scene.pack);
     let cx = Context { engine, cancel: CancellationToken::new(), clock: Clock::system(), scene: Scene::Review(scene) };
-    let report = pipeline::review::run(&cx, &Journal::Unkept).await?;
+    let report = pipeline::review::run(&cx, &journal()).await?;
     let ReviewReport { findings, coverage, outcome, .. } = report;
     let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
     let fail_on = config.fail_on.severity();
@@ -207,7 +207,7 @@ async fn fix_in(
     let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
     let scene = Scene::Contribute(Contributing::new(tree.clone(), facts));
     let cx = Context { engine: Arc::clone(&engine), cancel: CancellationToken::new(), clock: clock.clone(), scene };
-    let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await?;
+    let outputs = pipeline::contribute::run(&cx, &journal()).await?;
     if let Some(stopped) = outputs.stopped {
         let why = stopped.faults.into_iter().map(|fault| fault.message).collect();
         return Ok(Fixing::Nothing(Nothing { why, ..Nothing::default() }));
@@ -256,6 +256,11 @@ async fn fix_in(
         commit,
         notes: draft.notes,
     }))
+}
+
+/// Agents are called in place, and nothing is kept.
+fn journal() -> Journal {
+    Journal::unkept(Crew::direct(Registry::builtin()))
 }
 
 /// Title and text.

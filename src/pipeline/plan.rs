@@ -1,9 +1,9 @@
 //! The plan flow: scout, manager, analyst, explorer, planner.
 
 use super::contribute;
-use super::flow::{Flow, Outputs, Step};
+use super::flow::{Flow, Outputs, RunOptions, Step};
 use super::{Error, Journal};
-use crate::agent::Context;
+use crate::agent::{Context, Role};
 
 pub const PLAN: Flow = Flow { name: "plan", steps: STEPS };
 
@@ -18,13 +18,12 @@ const STEPS: &[Step] = {
 /// The first step that failed; finished steps are kept and not repeated.
 pub async fn run(cx: &Context, journal: &Journal) -> Result<Outputs, Error> {
     let facts = &cx.contributing().map_err(|source| Error::Agent { role: PLAN.name, source })?.facts;
-    PLAN.run(cx, journal, &**facts).await
+    PLAN.run(cx, journal, &**facts, &RunOptions::default()).await?.reached(Role::Planner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Role;
 
     #[test]
     fn a_plan_is_what_a_contribution_begins_with() {

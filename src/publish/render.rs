@@ -298,6 +298,9 @@ fn coverage(coverage: &Coverage, subject: Subject) -> String {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         read.push_str(&format!(" {sentence}: {}{more}.", named.join(", ")));
     }
+    for clause in coverage.unreviewed() {
+        read.push_str(&format!(" Nobody looked for everything: {}.", prose(&clause)));
+    }
     if coverage.not_read.is_empty() {
         return read;
     }

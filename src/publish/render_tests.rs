@@ -146,6 +146,7 @@ fn a_summary_reads_well() {
         text_only: vec!["a`.txt".into()],
         not_read: vec![left_out("logo.png", "binary")],
         syntax_errors: vec!["a.js".into()],
+        absent: Vec::new(),
     };
     let text = whole(&[finding("Bad.", "", "src/a b.py")], &coverage, &Outcome::Findings { count: 1 });
     insta::assert_snapshot!(text, @r"

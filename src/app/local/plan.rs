@@ -13,7 +13,7 @@ use crate::artifact::plan::Plan;
 use crate::artifact::{self, Unplanned};
 use crate::config::CONFIG_PATH;
 use crate::domain::Clock;
-use crate::pipeline::{self, Journal};
+use crate::pipeline;
 use crate::workspace;
 
 /// What came of a described feature.
@@ -48,7 +48,7 @@ pub async fn plan(path: &Path, text: &str, obey: bool) -> Result<Planned, Error>
 }
 
 async fn planning(cx: &Context, path: &Path) -> Result<Planning, Error> {
-    let outputs = pipeline::plan::run(cx, &Journal::Unkept).await?;
+    let outputs = pipeline::plan::run(cx, &super::journal()).await?;
     if let Some(stopped) = outputs.stopped {
         let clarifications = stopped.faults.iter().map(|fault| fault.message.clone()).collect();
         return Ok(Planning::Unplanned(Unplanned { errors: stopped.faults, clarifications }));

@@ -87,6 +87,11 @@ fn tally(mut counts: Vec<(&str, usize)>) -> String {
     list.join(", ")
 }
 
+/// Which reviewers' parts are missing.
+fn absent_lines(coverage: &Coverage) -> Vec<String> {
+    coverage.unreviewed().iter().map(|clause| visible_line(clause)).collect()
+}
+
 /// Which files the parser did not understand; none when it understood all.
 fn misread_line(coverage: &Coverage) -> Option<String> {
     let sentence = coverage.misread()?;
