@@ -24,7 +24,7 @@ use crate::artifact::{Content, ContributeFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
-pub use contribute::{IGNORED, globs};
+pub use contribute::{IGNORED, Point, globs, rank};
 pub use pack::{Pack, ReadFile};
 pub use registry::find;
 pub use review::audit;

@@ -19,6 +19,7 @@ mod metrics;
 mod reconcile;
 mod review;
 pub mod runs;
+pub mod scout;
 pub mod setup;
 mod wire;
 
@@ -88,6 +89,10 @@ pub struct App {
     lost: Arc<Mutex<BTreeSet<DeliveryId>>>,
     /// Asks for a sweep now.
     wake: Arc<tokio::sync::Notify>,
+    /// How often the scout sweeps; `None`: never.
+    scout_every: Option<Duration>,
+    /// Held while a repository is searched.
+    scouting: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl App {
@@ -101,7 +106,12 @@ impl App {
             },
             shutdown.clone(),
         );
-        tokio::join!(jobs, self.tidy_up(shutdown.clone()), self.reconcile(shutdown));
+        tokio::join!(
+            jobs,
+            self.tidy_up(shutdown.clone()),
+            self.reconcile(shutdown.clone()),
+            self.scout_on_schedule(shutdown)
+        );
     }
 
     /// Lets rows go that ended longer ago than they are kept: at start, then every hour.

@@ -18,6 +18,7 @@ mod review;
 mod rules;
 mod scan;
 mod schema;
+mod scout;
 mod serve;
 
 use std::process::ExitCode;
@@ -76,6 +77,7 @@ pub fn main() -> ExitCode {
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
+            Verb::Scout(args) => scout::cmd_scout(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,

@@ -2,11 +2,13 @@
 
 mod audit;
 mod fix;
+mod scout;
 mod text;
 mod workflow;
 
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
+pub use scout::scouted;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
