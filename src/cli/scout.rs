@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 
 use super::{EXIT_NOTHING, EXIT_USAGE, Exit, Failure, args, config, report};
-use crate::app::scout::{self, Scouted, Search};
 use crate::app::Error;
+use crate::app::scout::{self, Scouted, Search};
 use crate::config::Resolution;
 use crate::domain::RepoName;
 

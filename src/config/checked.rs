@@ -124,7 +124,8 @@ impl Remarks {
             );
             self.warnings.push(at(place, text));
         }
-        let remark = |(at, text): (serde_saphyr::Location, String)| Remark { line: at.line(), column: at.column(), text };
+        let remark =
+            |(at, text): (serde_saphyr::Location, String)| Remark { line: at.line(), column: at.column(), text };
         self.faults.extend(places.scout.faults(&config.scout).into_iter().map(remark));
         let idle = places.scout.warnings(&config.scout, config.contribute, &config.label);
         self.warnings.extend(idle.into_iter().map(remark));
@@ -262,12 +263,20 @@ mod tests {
             ],
             &[],
         );
-        check("scout:\n  enabled: true\n", &["2:12 `scout`: `labels` is missing: name the labels that say an issue may be taken up"], &[]);
+        check(
+            "scout:\n  enabled: true\n",
+            &["2:12 `scout`: `labels` is missing: name the labels that say an issue may be taken up"],
+            &[],
+        );
         check("scout:\n  weekly: 1\n", &["2:3 `scout`: there is no key `weekly`"], &[]);
-        check("contribute: false\nscout:\n  enabled: true\n  labels: [swarm]\n", &[], &[
-            "3:12 `scout`: with `contribute: false` nothing is taken up",
-            "4:12 `scout`: the label `swarm` asks for work at once; sweeps leave its issues alone",
-        ]);
+        check(
+            "contribute: false\nscout:\n  enabled: true\n  labels: [swarm]\n",
+            &[],
+            &[
+                "3:12 `scout`: with `contribute: false` nothing is taken up",
+                "4:12 `scout`: the label `swarm` asks for work at once; sweeps leave its issues alone",
+            ],
+        );
     }
 
     #[test]

@@ -310,7 +310,10 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_one_repository_is_refused() {
-        assert_eq!(read(&json!({ "message": "Not Found" })).unwrap_err(), "this is an object, not a list of issues; it says \"Not Found\"");
+        assert_eq!(
+            read(&json!({ "message": "Not Found" })).unwrap_err(),
+            "this is an object, not a list of issues; it says \"Not Found\""
+        );
         assert_eq!(read(&json!(null)).unwrap_err(), "this is null, not a list of issues");
         assert!(parse(b"[").unwrap_err().to_string().starts_with("this is not JSON"));
         let mut two = rest();

@@ -19,7 +19,8 @@ impl Public {
     /// An address that cannot be used.
     pub fn new(api_base: &str, clock: &Clock) -> Result<Self, Error> {
         let nobody = Secret::new(String::new());
-        let options = Options { api_base: api_base.to_owned(), clock: clock.clone(), ..Options::new(0, nobody.clone()) };
+        let options =
+            Options { api_base: api_base.to_owned(), clock: clock.clone(), ..Options::new(0, nobody.clone()) };
         Ok(Self { client: client::Client::new(&options)?, nobody })
     }
 

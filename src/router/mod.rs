@@ -8,8 +8,8 @@ pub use crate::command::Names;
 use crate::command::{self, Commands};
 use crate::config::RepoConfig;
 use crate::domain::{
-    Action, Asker, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent, PullEvent,
-    ReviewTarget, Sender, UnknownWord, fix_group, issue_group,
+    Action, Asker, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent,
+    PullEvent, ReviewTarget, Sender, UnknownWord, fix_group, issue_group,
 };
 use crate::stdx::hash;
 

@@ -100,14 +100,13 @@ impl Store {
     /// # Errors
     /// The database failed.
     pub async fn turns_since(&self, series: &str, since: Millis) -> Result<u64, Error> {
-        let had: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM cursor WHERE name >= ?1 AND name < ?1 || ?2 AND updated_at > ?3",
-        )
-        .bind(turns_name(series))
-        .bind(BEYOND)
-        .bind(since)
-        .fetch_one(&mut *self.reader().await?)
-        .await?;
+        let had: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM cursor WHERE name >= ?1 AND name < ?1 || ?2 AND updated_at > ?3")
+                .bind(turns_name(series))
+                .bind(BEYOND)
+                .bind(since)
+                .fetch_one(&mut *self.reader().await?)
+                .await?;
         Ok(had.cast_unsigned())
     }
 

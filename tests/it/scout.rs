@@ -91,7 +91,8 @@ fn s2_11_a_file_of_either_shape_becomes_the_scouts_document() {
         assert_eq!(issue["labels"], json!(["help wanted"]));
         let numbers = json!({ "total_searched": 3, "filtered_out": 1, "candidates_found": 2 });
         assert_eq!(document["search_stats"], numbers);
-        let others: Vec<&str> = document["alternatives"].as_array().unwrap().iter().map(|a| a["title"].as_str().unwrap()).collect();
+        let others: Vec<&str> =
+            document["alternatives"].as_array().unwrap().iter().map(|a| a["title"].as_str().unwrap()).collect();
         assert_eq!(others, ["Show separators", "Totals are wrong"]);
         // It passes the check that every document passes.
         std::fs::write(dir.path().join("document.json"), out(&output)).unwrap();
@@ -112,7 +113,10 @@ fn a_person_gets_a_table_with_reasons_and_nothing_that_steers_the_terminal() {
     let text = out(&output);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("rank  score") && lines[0].ends_with("why"), "{text}");
-    assert!(lines[1].trim_start().starts_with('1') && lines[1].contains("#2") && lines[1].contains("recieve"), "{text}");
+    assert!(
+        lines[1].trim_start().starts_with('1') && lines[1].contains("#2") && lines[1].contains("recieve"),
+        "{text}"
+    );
     assert!(lines[2].contains("#12") && lines[2].contains("separators"), "{text}");
     assert!(text.contains("octo/calc: 2 of 3 issues may be taken up"), "{text}");
     assert!(text.contains("1 old"), "{text}");
@@ -131,7 +135,8 @@ fn labels_and_the_limit_hold() {
     let output = scout(dir.path(), &["-", "--json", "--label", "Easy"], &list);
     exits(&output, 0);
     assert_eq!(document(&output)["search_stats"]["filtered_out"], 2);
-    let output = scout(dir.path(), &["-", "--json", "--label", "easy", "--label", "help wanted", "--limit", "1"], &list);
+    let output =
+        scout(dir.path(), &["-", "--json", "--label", "easy", "--label", "help wanted", "--limit", "1"], &list);
     let document = document(&output);
     assert_eq!(document["search_stats"], json!({ "total_searched": 3, "filtered_out": 1, "candidates_found": 2 }));
     assert_eq!(document["alternatives"].as_array().unwrap().len(), 1);
@@ -205,7 +210,10 @@ async fn a_public_repository_is_read_page_by_page_by_anybody() {
     let document = document(&output);
     assert!(document["selected_issue"]["url"].as_str().unwrap().ends_with(&format!("/issues/{number}")));
     let repository = &document["selected_issue"]["repository"];
-    assert_eq!((&repository["language"], &repository["stars"], &repository["license"]), (&json!("Python"), &json!(12), &json!("MIT")));
+    assert_eq!(
+        (&repository["language"], &repository["stars"], &repository["license"]),
+        (&json!("Python"), &json!(12), &json!("MIT"))
+    );
     let numbers = json!({ "total_searched": 151, "filtered_out": 0, "candidates_found": 151 });
     assert_eq!(document["search_stats"], numbers, "both pages");
     assert!(err(&output).contains("not asked without an App"), "{}", err(&output));
@@ -250,13 +258,21 @@ async fn through_the_app_a_private_repository_is_read_and_linked_pull_requests_a
     exits(&output, 0);
     let document = document(&output);
     assert!(document["selected_issue"]["url"].as_str().unwrap().ends_with(&format!("/issues/{free}")), "{document:#}");
-    let reasons: Vec<&str> =
-        document["alternatives"].as_array().unwrap().iter().map(|a| a["reason_not_selected"].as_str().unwrap()).collect();
+    let reasons: Vec<&str> = document["alternatives"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["reason_not_selected"].as_str().unwrap())
+        .collect();
     assert!(reasons.iter().any(|reason| reason.contains("by ada addresses it")), "{reasons:?}");
     assert_eq!(github.refusals().len(), 0, "{:?}", github.refusals());
     let minted = "/access_tokens";
     let written = github.calls().into_iter().filter(|call| call.method != "GET" && !call.path.ends_with(minted));
-    assert!(written.clone().all(|call| call.path.ends_with("/graphql")), "reads only: {:?}", written.collect::<Vec<_>>());
+    assert!(
+        written.clone().all(|call| call.path.ends_with("/graphql")),
+        "reads only: {:?}",
+        written.collect::<Vec<_>>()
+    );
     github.stop().await;
 }
 
@@ -267,11 +283,19 @@ async fn a_repository_that_is_not_there_and_a_limit_are_told_in_words() {
     let env = [("OCTOSWARM_API_URL", api.as_str())];
     let output = scout_box(dir.path(), &["octo/nothing"], &env).await;
     exits(&output, 3);
-    assert!(err(&output).contains("octo/nothing") && err(&output).contains("only public repositories"), "{}", err(&output));
+    assert!(
+        err(&output).contains("octo/nothing") && err(&output).contains("only public repositories"),
+        "{}",
+        err(&output)
+    );
     github.fail_next(Fault::secondary_limit("GET", "/repos/", 60).times(10));
     let output = scout_box(dir.path(), &[REPO], &env).await;
     exits(&output, 3);
-    assert!(err(&output).contains("limits our requests") && err(&output).contains("60 requests an hour"), "{}", err(&output));
+    assert!(
+        err(&output).contains("limits our requests") && err(&output).contains("60 requests an hour"),
+        "{}",
+        err(&output)
+    );
     github.forgive();
     let output = scout_box(dir.path(), &[REPO], &[("OCTOSWARM_API_URL", "http://127.0.0.1:1")]).await;
     exits(&output, 3);

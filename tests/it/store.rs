@@ -10,8 +10,7 @@ use futures::future::join_all;
 use octoswarm::domain::{Clock, DeliveryId, InstallationId, Job, JobId, PullNumber, RepositoryId, ReviewTarget, Sha};
 use octoswarm::store::{
     Accepted, Beat, DeliveryState, EffectState, Enqueued, Error, Fail, JobFilter, JobState, MAX_ARTIFACT, NewDelivery,
-    NewJob, NewRun, Options, Pruned, RunState, StepState, Store, Taken, Target,
-    Turn,
+    NewJob, NewRun, Options, Pruned, RunState, StepState, Store, Taken, Target, Turn,
 };
 use serde_json::json;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};

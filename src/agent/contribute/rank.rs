@@ -136,12 +136,8 @@ fn sort(ranked: &mut [Ranked]) {
 
 fn judge(engine: &Engine, issue: Listed, labels: &[String], now: i64) -> Ranked {
     let brief = Brief::read(issue.title.open(), issue.body.open());
-    let glance = Glance {
-        title: &brief.title,
-        labels: &issue.labels,
-        comments: issue.comments,
-        created_at: &issue.created_at,
-    };
+    let glance =
+        Glance { title: &brief.title, labels: &issue.labels, comments: issue.comments, created_at: &issue.created_at };
     let mut points = triage::score(&glance, now).parts;
     let kind = triage::kind(&issue.labels, &brief);
     let difficulty = triage::difficulty(&issue.labels, kind, &brief, None);
@@ -241,14 +237,16 @@ fn chance(engine: &Engine, issue: &Listed) -> (Chance, Option<String>) {
     if !understood.is_actionable() {
         return (Chance::None, None);
     }
-    let known = |ask: &&Ask| match ask {
-        Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_) => true,
-        Ask::Repair(defect) => mechanic::rule_of(engine, defect).is_some(),
+    let plan = |ask: &Ask| match ask {
+        Ask::Patch(_) | Ask::Replace(_) | Ask::Add(_) => Some(ask.describe()),
+        Ask::Repair(defect) => {
+            mechanic::rule_of(engine, defect).map(|rule| format!("Repair what the rule `{}` finds", rule.0))
+        }
     };
-    let mut forms = understood.asks.iter().filter(known);
-    let Some(first) = forms.next() else { return (Chance::None, None) };
-    let all = 1 + forms.count() == understood.asks.len() && understood.unclear.is_empty();
-    let (plan, _) = brief::redacted(&words::line(&first.describe(), 200));
+    let mut plans = understood.asks.iter().filter_map(plan);
+    let Some(first) = plans.next() else { return (Chance::None, None) };
+    let all = 1 + plans.count() == understood.asks.len() && understood.unclear.is_empty();
+    let (plan, _) = brief::redacted(&words::line(&first, 200));
     (if all { Chance::Good } else { Chance::Some }, Some(plan))
 }
 

@@ -121,6 +121,7 @@ fn a_described_defect_counts_where_a_rule_knows_it() {
                 Please switch every place to the safe loader.\n";
     let ranked = ranking(vec![plain(1), issue(2, "Loading settings can run code", body)], &[]);
     assert_eq!((ranked[0].issue.number, ranked[0].chance), (2, Chance::Good));
+    assert!(ranked[0].plan.as_deref().unwrap().contains("yaml"), "the rule is named: {:?}", ranked[0].plan);
 }
 
 #[test]

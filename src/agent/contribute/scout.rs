@@ -7,8 +7,8 @@ use super::brief::{self, Brief};
 use super::triage::{self, Glance, Score};
 use super::words;
 use crate::agent::{Agent, Context, Error, Role};
-use crate::artifact::swarm::{Alternative, CurrentIssue, IssueRepository, SearchStats, SelectedIssue};
 use crate::artifact::facts::RepositoryFacts;
+use crate::artifact::swarm::{Alternative, CurrentIssue, IssueRepository, SearchStats, SelectedIssue};
 use crate::artifact::{ContributeFacts, Document};
 
 /// GitHub's own limit of a body.
@@ -76,7 +76,10 @@ fn obstacle(facts: &ContributeFacts) -> Option<(&'static str, String)> {
         ));
     }
     if let Some(why) = facts.swept.as_ref().filter(|swept| !swept.obstacles.is_empty()) {
-        return Some(("not-eligible", format!("issue #{} is not taken up: {}", issue.number, why.obstacles.join("; "))));
+        return Some((
+            "not-eligible",
+            format!("issue #{} is not taken up: {}", issue.number, why.obstacles.join("; ")),
+        ));
     }
     // The one that we opened ourselves is revised, not repeated.
     let mut others: Vec<_> = facts.linked.iter().filter(|pull| !pull.ours).collect();
@@ -99,14 +102,8 @@ fn obstacle(facts: &ContributeFacts) -> Option<(&'static str, String)> {
 fn select(facts: &ContributeFacts, now: i64) -> CurrentIssue {
     let issue = &facts.issue;
     let brief = Brief::read(issue.title.open(), issue.body.open());
-    let selected_issue = selected(
-        &brief,
-        &issue.url,
-        &issue.labels,
-        issue.comments,
-        &issue.created_at,
-        repository(&facts.repository),
-    );
+    let selected_issue =
+        selected(&brief, &issue.url, &issue.labels, issue.comments, &issue.created_at, repository(&facts.repository));
     if let Some(swept) = &facts.swept {
         return CurrentIssue { selected_issue, alternatives: swept.others.clone(), search_stats: swept.search };
     }
@@ -178,7 +175,13 @@ fn reason(score: &Score, own: &Score) -> String {
     } else {
         "the other one was asked for"
     };
-    words::line(&format!("{why}; {against}: {}", score.parts.iter().map(|part| part.why.as_str()).collect::<Vec<_>>().join(", ")), 300)
+    words::line(
+        &format!(
+            "{why}; {against}: {}",
+            score.parts.iter().map(|part| part.why.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+        300,
+    )
 }
 
 pub(super) fn repository(of: &RepositoryFacts) -> IssueRepository {

@@ -11,7 +11,7 @@ use crate::config::{ServerConfig, Start};
 use crate::domain::{Clock, IssueNumber, RepoName, Untrusted};
 use crate::github::listing::{self, Entry};
 use crate::github::{self, Github, IssueInfo, IssuePage, LinkedPullInfo, Public, Repo, RepoInfo};
-use crate::stdx::text::{count, iso8601};
+use crate::stdx::text::iso8601;
 
 use super::Error;
 
@@ -189,8 +189,8 @@ async fn openly(name: &RepoName, search: &Search, start: &Start, clock: &Clock) 
 }
 
 fn unread(page: &IssuePage) -> Option<String> {
-    let read = count(page.issues.len(), "entry").replace("entrys", "entries");
-    page.more.then(|| format!("only the newest {read} of the list were read; older ones were not"))
+    let read = page.issues.len();
+    page.more.then(|| format!("only the newest {read} entries of the list were read; older ones were not"))
 }
 
 /// In their order. Reading many texts takes a while, which nobody else should wait for.

@@ -118,8 +118,12 @@ impl App {
             default_branch: info.default_branch.clone(),
         };
         let repo = self.repo(&place);
-        let Ok(config) = self.configuration(&repo, Some(&place.default_branch)).await?.for_changes() else {
-            return Ok(0);
+        let config = match self.configuration(&repo, Some(&place.default_branch)).await?.for_changes() {
+            Ok(config) => config,
+            Err(why) => {
+                tracing::debug!("{} is not searched for issues: {why}", place.repo);
+                return Ok(0);
+            }
         };
         let room = if config.scout.enabled { self.room(&repo, &config.scout).await? } else { 0 };
         if room == 0 {
