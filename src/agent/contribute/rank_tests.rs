@@ -150,7 +150,7 @@ fn s2_11_the_document_has_the_best_issue_the_next_ones_and_true_numbers() {
     let document = document(&ranked, &repository(), "2026-11-21T10:00:00Z".to_owned(), 50);
     let found = document.outcome.unwrap();
     assert_eq!(found.selected_issue.url, "https://github.com/o/r/issues/2");
-    assert_eq!((found.selected_issue.repository.stars, found.selected_issue.kind), (7, Kind::BugFix));
+    assert_eq!((found.selected_issue.repository.stars, found.selected_issue.kind), (7, Kind::Documentation));
     assert_eq!(found.search_stats, SearchStats { total_searched: 3, filtered_out: 1, candidates_found: 2 });
     let reasons: Vec<&str> = found.alternatives.iter().map(|a| a.reason_not_selected.as_str()).collect();
     assert!(reasons[0].starts_with("a mechanic can do less about it; score"), "{}", reasons[0]);
