@@ -22,7 +22,7 @@ use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
 pub use contract::{Agent, DynAgent, Told};
-pub use contribute::{CheckedPlan, IGNORED, Library, check_plan, globs};
+pub use contribute::{CheckedPlan, IGNORED, Library, Point, check_plan, globs, rank};
 pub use pack::{Pack, ReadFile};
 pub use registry::Registry;
 pub use review::audit;

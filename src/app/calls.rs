@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::github::{self, DOCUMENTS, ENDPOINTS, Endpoint};
+use crate::github::{self, Access, DOCUMENTS, ENDPOINTS, Endpoint};
 
 #[derive(Debug, Serialize)]
 pub struct Calls {
@@ -25,6 +25,9 @@ pub struct Call {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<&'static str>,
     pub permissions: BTreeMap<&'static str, &'static str>,
+    /// It goes out without a token, so that only what is public can be read by it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub anonymous: bool,
 }
 
 pub fn all() -> Calls {
@@ -41,6 +44,7 @@ fn call(endpoint: &Endpoint) -> Call {
         method: endpoint.method.to_string(),
         template: endpoint.template,
         document: DOCUMENTS.iter().find(|(name, _)| *name == endpoint.name).map(|(_, document)| *document),
+        anonymous: endpoint.access == Access::Anybody,
         permissions: endpoint.needs.iter().map(|(permission, level)| (permission.name(), level.name())).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::artifact::Reply;
 use crate::artifact::reply::{About, Status, StatusLine};
 use crate::domain::{
-    CommandTarget, ContributeTarget, Conversation, FixTarget, Job, PullNumber, ReviewTarget, Verb, fix_group,
+    Asker, CommandTarget, ContributeTarget, Conversation, FixTarget, Job, PullNumber, ReviewTarget, Verb, fix_group,
     issue_group,
 };
 use crate::github::{Pull, Repo};
@@ -51,6 +51,7 @@ impl App {
             let Obeyed { reply, job } = self.obey(*verb, target, pull.as_ref(), &repo).await?;
             self.answer(&repo, target, verb.name(), reply).await?;
             if let Some(job) = job {
+                self.make_way(&job).await?;
                 let enqueued = self.store.enqueue(&job, self.now_because(leased.cause.as_ref())).await?;
                 if let Some(reply) = self.joined(*verb, target, enqueued).await? {
                     self.answer(&repo, target, verb.name(), reply).await?;
@@ -233,7 +234,7 @@ fn contribute(target: &CommandTarget) -> Obeyed {
         job: Some(Job::Contribute(Box::new(ContributeTarget {
             place: target.place.clone(),
             issue: target.issue.clone(),
-            by: target.by.clone(),
+            by: Asker::Person(target.by.clone()),
             comment: Some(target.comment),
         }))),
     }

@@ -31,6 +31,7 @@ use super::{App, Error};
 
 impl App {
     pub(super) async fn contribute(&self, target: &ContributeTarget, leased: &Leased) -> Result<(), Error> {
+        self.still_wanted(target, leased).await?;
         // One issue of a repository at a time (A2.6); the next one asks again in a moment.
         let name = &target.place.repo;
         let cycle = self.swarms.enter(name.owner(), name.name()).map_err(pipeline::Error::Shelf)?;
@@ -70,9 +71,12 @@ impl App {
         contributed.map(|_| ())
     }
 
-    /// A command has its answer. A label gets a word only where the pull request does not speak for itself, or an
+    /// A command has its answer, and a sweep says nothing: nobody asked. A label gets a word only where the pull request does not speak for itself, or an
     /// earlier word would mislead.
     async fn tell(&self, target: &ContributeTarget, run: RunId, reply: Reply) -> Result<(), Error> {
+        if target.by.is_sweep() {
+            return Ok(());
+        }
         let repo = self.repo_now(&target.place).await?;
         let number = target.issue.number;
         if let Some(comment) = target.comment {
@@ -114,14 +118,17 @@ impl App {
         if !issue.open {
             return Err(Error::Overtaken("the issue is closed".into()));
         }
-        if let Some(has) = self.lacks_write(&repo, &target.by).await? {
-            return Err(Error::Overtaken(format!("`{}` may not write any more: {has}", target.by.login)));
+        if let Some(by) = target.by.person()
+            && let Some(has) = self.lacks_write(&repo, by).await?
+        {
+            return Err(Error::Overtaken(format!("`{}` may not write any more: {has}", by.login)));
         }
         let config = match self.configuration(&repo, None).await?.for_changes() {
             Ok(config) => config,
             Err(why) => return Ok(Reply::Declined { why }),
         };
-        if target.comment.is_none() && !issue.has_label(&config.label) {
+        let by_label = target.comment.is_none() && !target.by.is_sweep();
+        if by_label && !issue.has_label(&config.label) {
             // GitHub may not show yet what its webhook told of; later it was taken off, and that word was late or lost.
             let age = self.store.clock().now().saturating_sub(leased.created_at);
             return Err(if age < NOT_SHOWN_YET {
@@ -190,11 +197,12 @@ impl App {
             run,
             issue: target.issue.number,
             issue_url: target.issue.url.clone(),
-            asked_by: target.by.login.clone(),
+            asked_by: target.by.person().map(|by| by.login.clone()),
             base_branch: info.default_branch.clone(),
             closes_issue: true,
             head: pushed.head.clone(),
-            draft: PullDraft { branch, ..draft },
+            // What nobody asked for is not ready before somebody has looked at it.
+            draft: PullDraft { branch, draft: draft.draft || target.by.is_sweep(), ..draft },
         };
         let opened = publisher.pull(&repo, identity, &intent).await?;
         let proof = Document::completed(cx.timestamp(), pr_created(&intent, &opened, &changes));

@@ -223,11 +223,14 @@ impl App {
         repo: &Repo,
         target: ContributeTarget,
     ) -> Result<Settled, Error> {
-        if let Some(settled) = self.turned_away(repo, target.issue.number, &target.by, LABEL).await? {
+        if let Some(by) = target.by.person()
+            && let Some(settled) = self.turned_away(repo, target.issue.number, by, LABEL).await?
+        {
             return Ok(settled);
         }
         self.acknowledge(repo, ReactTo::Issue(target.issue.number)).await?;
         let job = Job::Contribute(Box::new(target));
+        self.make_way(&job).await?;
         let enqueued = self.store.enqueue(&job, self.now_because(cause)).await?;
         Ok(handled(under_way(enqueued, job.unique_key())))
     }

@@ -1,7 +1,7 @@
 //! What a contribution needs to know of GitHub, fetched once.
 
 use crate::artifact::ContributeFacts;
-use crate::artifact::facts::{Candidate, ContributeSettings, IssueFacts, LinkedPull, RepositoryFacts};
+use crate::artifact::facts::{Candidate, ContributeSettings, IssueFacts, RepositoryFacts};
 use crate::config::RepoConfig;
 use crate::domain::{ContributeTarget, Place, Sha, Untrusted};
 use crate::github::{IssueInfo, Repo, RepoInfo};
@@ -34,8 +34,10 @@ impl App {
     ) -> Result<ContributeFacts, Error> {
         let config: RepoConfig = self.configuration(repo, None).await?.config;
         let number = target.issue.number;
-        let linked = repo.linked_pulls(number).await?;
-        let candidates = repo.issues_labeled(&config.label).await?;
+        let linked = self.linked(repo, number).await?;
+        let swept = self.swept(repo, &config, target).await?;
+        // A sweep has looked at its own.
+        let candidates = if swept.is_some() { Vec::new() } else { repo.issues_labeled(&config.label).await? };
         Ok(ContributeFacts {
             repository: RepositoryFacts {
                 owner: info.name.owner().to_owned(),
@@ -59,7 +61,8 @@ impl App {
                 locked: now.locked,
                 is_pull: now.pull,
             },
-            asked_by: target.by.login.clone(),
+            asked_by: target.by.person().map(|by| by.login.clone()),
+            swept,
             candidates: candidates
                 .into_iter()
                 .filter(|issue| issue.number != number)
@@ -73,10 +76,7 @@ impl App {
                     comments: issue.comments,
                 })
                 .collect(),
-            linked: linked
-                .into_iter()
-                .map(|pull| LinkedPull { number: pull.number.0, url: pull.url, author: pull.author_login, ours: false })
-                .collect(),
+            linked,
             settings,
             warnings: Vec::new(),
         })

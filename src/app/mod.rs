@@ -19,6 +19,7 @@ mod metrics;
 mod reconcile;
 mod review;
 pub mod runs;
+pub mod scout;
 pub mod setup;
 mod wire;
 
@@ -89,6 +90,10 @@ pub struct App {
     lost: Arc<Mutex<BTreeSet<DeliveryId>>>,
     /// Asks for a sweep now.
     wake: Arc<tokio::sync::Notify>,
+    /// How often the scout sweeps; `None`: never.
+    scout_every: Option<Duration>,
+    /// Held while a repository is searched.
+    scouting: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl App {
@@ -108,7 +113,13 @@ impl App {
             let _over = no_jobs.clone().drop_guard();
             jobs.await;
         };
-        tokio::join!(jobs, self.crew.serve(no_jobs.clone()), self.tidy_up(shutdown.clone()), self.reconcile(shutdown));
+        tokio::join!(
+            jobs,
+            self.crew.serve(no_jobs.clone()),
+            self.tidy_up(shutdown.clone()),
+            self.reconcile(shutdown.clone()),
+            self.scout_on_schedule(shutdown)
+        );
     }
 
     /// Lets rows go that ended longer ago than they are kept: at start, then every hour.

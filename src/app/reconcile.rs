@@ -337,7 +337,8 @@ impl App {
     async fn worked_on(&self, repository: RepositoryId, issue: &IssueInfo) -> Result<bool, Error> {
         let key = contribution_key(repository, issue.number);
         let said = format!("contribution/{repository}/{}", issue.number);
-        Ok(self.store.knows_job(&key).await?
+        // What a sweep tried without success is no answer to a label.
+        Ok(self.asked_by_a_person(repository, issue.number).await?
             || self.store.effect(&PullIntent::effect_key(&key)).await?.is_some()
             || self.store.effect(&said).await?.is_some())
     }
@@ -379,20 +380,25 @@ fn labelled(place: &Place, issue: &IssueInfo, actor: &User, label: &str) -> Issu
     IssueEvent {
         action: IssueAction::Labeled { label: label.to_owned() },
         place: place.clone(),
-        issue: Issue {
-            number: issue.number,
-            title: Untrusted::new(issue.title.clone()),
-            body: Untrusted::new(issue.body.clone()),
-            labels: issue.labels.clone(),
-            author: sender(&issue.author),
-            created_at: issue.created_at.clone(),
-            comments: issue.comments,
-            open: issue.open,
-            locked: issue.locked,
-            pull: issue.pull,
-            url: issue.url.clone(),
-        },
+        issue: issue_of(issue),
         sender: sender(actor),
+    }
+}
+
+/// An issue as it stands now, where no payload shows it.
+pub(super) fn issue_of(issue: &IssueInfo) -> Issue {
+    Issue {
+        number: issue.number,
+        title: Untrusted::new(issue.title.clone()),
+        body: Untrusted::new(issue.body.clone()),
+        labels: issue.labels.clone(),
+        author: sender(&issue.author),
+        created_at: issue.created_at.clone(),
+        comments: issue.comments,
+        open: issue.open,
+        locked: issue.locked,
+        pull: issue.pull,
+        url: issue.url.clone(),
     }
 }
 

@@ -79,6 +79,8 @@ impl App {
             on_its_way: i64::try_from(2 * config.tuning.settle.as_millis()).unwrap_or(i64::MAX),
             lost: Arc::default(),
             wake: Arc::default(),
+            scout_every: config.tuning.scout,
+            scouting: Arc::default(),
             queue: Arc::new(queue),
             store,
             github,

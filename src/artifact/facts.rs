@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::swarm::{Alternative, SearchStats};
 use crate::domain::{FileDiff, NotRead, Severity, Sha, Untrusted};
 
 /// Everything that a review starts from, beside the two trees themselves.
@@ -44,8 +45,11 @@ pub struct ContributeFacts {
     /// The commit that the work is based on.
     pub base: Sha,
     pub issue: IssueFacts,
-    /// Login of who asked.
-    pub asked_by: String,
+    /// Login of who asked; `None` when a sweep chose the issue.
+    pub asked_by: Option<String>,
+    /// What the sweep found that chose the issue.
+    #[serde(default)]
+    pub swept: Option<Swept>,
     /// Other open issues that carry the trigger label.
     pub candidates: Vec<Candidate>,
     /// Open pull requests that address the issue.
@@ -83,6 +87,16 @@ pub struct IssueFacts {
     pub comments: u64,
     pub locked: bool,
     pub is_pull: bool,
+}
+
+/// A search for issues to work on, as it stood when the work began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swept {
+    pub search: SearchStats,
+    /// The next best first.
+    pub others: Vec<Alternative>,
+    /// Why the issue may not be taken up after all; each a sentence without its full stop.
+    pub obstacles: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -47,8 +47,8 @@ pub struct PullIntent {
     pub run: RunId,
     pub issue: IssueNumber,
     pub issue_url: String,
-    /// Login of who asked.
-    pub asked_by: String,
+    /// Login of who asked; `None` when a sweep chose the issue.
+    pub asked_by: Option<String>,
     pub base_branch: String,
     /// Merging closes the issue: only where the base is the default branch.
     pub closes_issue: bool,

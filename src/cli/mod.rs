@@ -19,6 +19,7 @@ mod review;
 mod rules;
 mod scan;
 mod schema;
+mod scout;
 mod serve;
 
 use std::process::ExitCode;
@@ -78,6 +79,7 @@ pub fn main() -> ExitCode {
             Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Plan(args) => plan::cmd_plan(args).await,
+            Verb::Scout(args) => scout::cmd_scout(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,

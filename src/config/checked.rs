@@ -5,6 +5,7 @@ use serde_saphyr::Spanned;
 
 use super::names::known_keys;
 use super::repository::{Bar, RepoConfig};
+use super::scouting::odd;
 use super::words;
 use crate::stdx::text::{did_you_mean, nearest};
 
@@ -27,8 +28,6 @@ pub struct Remarks {
 
 /// More faults than anybody reads.
 const MOST: usize = 50;
-/// GitHub's limit for the name of a label.
-const LONGEST_LABEL: usize = 50;
 
 /// The values that are judged one by one, with their places.
 #[derive(Debug, Default, Deserialize)]
@@ -39,6 +38,7 @@ struct Places {
     protected: Vec<Spanned<String>>,
     label: Option<Spanned<String>>,
     min_severity: Option<Spanned<String>>,
+    scout: super::scouting::Places,
     max_files: Option<Spanned<usize>>,
     max_lines: Option<Spanned<usize>>,
 }
@@ -124,6 +124,11 @@ impl Remarks {
             );
             self.warnings.push(at(place, text));
         }
+        let remark =
+            |(at, text): (serde_saphyr::Location, String)| Remark { line: at.line(), column: at.column(), text };
+        self.faults.extend(places.scout.faults(&config.scout).into_iter().map(remark));
+        let idle = places.scout.warnings(&config.scout, config.contribute, &config.label);
+        self.warnings.extend(idle.into_iter().map(remark));
         for (key, limit) in [("max_files", &places.max_files), ("max_lines", &places.max_lines)] {
             if let Some(place) = limit.as_ref().filter(|limit| limit.value == 0) {
                 let text = format!("`{key}`: with 0 no change can be made; `contribute: false` says so plainly");
@@ -137,15 +142,7 @@ impl Remarks {
         if name.trim().is_empty() {
             return self.faults.push(at(label, "`label` is empty".to_owned()));
         }
-        let odd = if name.trim() != name {
-            "it begins or ends with a space, which GitHub cuts off"
-        } else if name.chars().any(|c| c.is_control() || c == ',') {
-            "a label cannot hold commas or control characters"
-        } else if name.chars().count() > LONGEST_LABEL {
-            "a label has at most 50 characters"
-        } else {
-            return;
-        };
+        let Some(odd) = odd(name) else { return };
         self.warnings.push(at(label, format!("`label`: no issue can carry `{}`: {odd}", name.escape_debug())));
     }
 }
@@ -251,6 +248,33 @@ mod tests {
                 "2:12 `max_files`: with 0 no change can be made; `contribute: false` says so plainly",
                 "3:8 `label`: no issue can carry ` x`: it begins or ends with a space, which GitHub cuts off",
                 "5:5 `ignore`: `/vendor` matches nothing: paths begin at the repository's root, without `/`",
+            ],
+        );
+    }
+
+    #[test]
+    fn s2b_the_bounds_of_sweeps_are_hard() {
+        check(
+            "scout:\n  enabled: true\n  labels: [ok, 'a,b']\n  daily: 11\n  open: 4\n",
+            &[
+                "3:16 `scout`: no issue can carry the label `a,b`: a label cannot hold commas or control characters",
+                "4:10 `scout`: `daily`: 11 is not between 1 and 10",
+                "5:9 `scout`: `open`: 4 is not between 1 and 3",
+            ],
+            &[],
+        );
+        check(
+            "scout:\n  enabled: true\n",
+            &["2:12 `scout`: `labels` is missing: name the labels that say an issue may be taken up"],
+            &[],
+        );
+        check("scout:\n  weekly: 1\n", &["2:3 `scout`: there is no key `weekly`"], &[]);
+        check(
+            "contribute: false\nscout:\n  enabled: true\n  labels: [swarm]\n",
+            &[],
+            &[
+                "3:12 `scout`: with `contribute: false` nothing is taken up",
+                "4:12 `scout`: the label `swarm` asks for work at once; sweeps leave its issues alone",
             ],
         );
     }

@@ -11,8 +11,10 @@ mod names;
 mod reader;
 mod registration;
 mod repository;
+mod scouting;
 mod secrets;
 mod server;
+mod sweep;
 mod words;
 
 pub use agents::{AGENTS, Agent};
@@ -22,6 +24,7 @@ pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
+pub use scouting::Scouting;
 pub use server::{
     Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,
 };

@@ -6,7 +6,7 @@ use super::Warning;
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// Every variable that means something to us.
-const VARIABLES: [&str; 24] = [
+const VARIABLES: [&str; 25] = [
     "OCTOSWARM_ACCOUNTS",
     "OCTOSWARM_API_URL",
     "OCTOSWARM_APP_ID",
@@ -23,6 +23,7 @@ const VARIABLES: [&str; 24] = [
     "OCTOSWARM_PUBLIC_URL",
     "OCTOSWARM_RECONCILE_SECONDS",
     "OCTOSWARM_RETENTION_DAYS",
+    "OCTOSWARM_SCOUT_SWEEP",
     "OCTOSWARM_SETTLE_MS",
     "OCTOSWARM_STATE",
     "OCTOSWARM_WEBHOOK_SECRET",

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use super::names::known_keys;
+use super::sweep::{self, Sweep};
 use super::{Error, Overrides, Registration, Warning, words};
 use crate::stdx::net;
 use crate::stdx::text::{did_you_mean, nearest};
@@ -78,6 +79,10 @@ impl Plain for bool {
 
 impl Plain for SocketAddr {
     const FORM: &'static str = "socket address";
+}
+
+impl Plain for Sweep {
+    const FORM: &'static str = sweep::FORM;
 }
 
 impl Plain for PathBuf {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::checked::ReadError;
+use super::scouting::Scouting;
 use crate::domain::{OnUnreviewed, Severity};
 
 pub const CONFIG_PATH: &str = ".github/octoswarm.yml";
@@ -42,6 +43,8 @@ pub struct RepoConfig {
     pub max_lines: usize,
     /// Globs of paths that no change of ours may touch, beside those that none ever may.
     pub protected: Vec<String>,
+    /// Issues that are taken up without being asked for one by one.
+    pub scout: Scouting,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -91,6 +94,7 @@ impl Default for RepoConfig {
             max_files: 10,
             max_lines: 300,
             protected: Vec::new(),
+            scout: Scouting::default(),
         }
     }
 }
@@ -111,6 +115,7 @@ impl RepoConfig {
         if config.label.trim().is_empty() {
             return Err("`label` is empty".to_owned());
         }
+        config.scout.check()?;
         Ok(config)
     }
 
@@ -136,13 +141,16 @@ mod tests {
     fn every_key_can_be_set() {
         let text = "review: true\nreview_drafts: true\nreview_bots: true\nfail_on: never\nmin_severity: medium\n\
                     ignore: ['vendor/**']\ndisable: [eval-call]\non_unreviewed: action_required\n\
-                    contribute: false\nlabel: robot\ncommits: api\nmax_files: 3\nmax_lines: 40\nprotected: ['db/**']\n";
+                    contribute: false\nlabel: robot\ncommits: api\nmax_files: 3\nmax_lines: 40\nprotected: ['db/**']\n\
+                    scout: {enabled: true, labels: [good first issue], daily: 10, open: 1}\n";
         let config = RepoConfig::parse(text).unwrap();
         assert_eq!(config.fail_on.severity(), None);
         assert_eq!(config.min_severity, Severity::Medium);
         assert_eq!(config.disable, ["eval-call"]);
         assert_eq!(config.on_unreviewed, OnUnreviewed::ActionRequired);
         assert_eq!((config.contribute, config.label.as_str(), config.commits), (false, "robot", Commits::Api));
+        let scout = Scouting { enabled: true, labels: vec!["good first issue".to_owned()], daily: 10, open: 1 };
+        assert_eq!(config.scout, scout);
         assert_eq!((config.max_files, config.max_lines, config.protected), (3, 40, vec!["db/**".to_owned()]));
     }
 
@@ -162,6 +170,13 @@ mod tests {
             ("label: ''\n", "label"),
             ("commits: maybe\n", "maybe"),
             ("review: [\n", "line"),
+            ("scout: {enabled: true}\n", "`labels` is missing"),
+            ("scout: {labels: [x], daily: 11}\n", "between 1 and 10"),
+            ("scout: {labels: [x], open: 4}\n", "between 1 and 3"),
+            ("scout: {daily: 0}\n", "between 1 and 10"),
+            ("scout: {labels: ['a,b']}\n", "commas"),
+            ("scout: {weekly: 1}\n", "weekly"),
+            ("scout: true\n", "line 1"),
         ] {
             let error = RepoConfig::parse(text).unwrap_err();
             assert!(error.contains(named), "{text:?}: {error}");

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::agents::{self, Agent};
 use super::names::unknown_variables;
 use super::reader::{Reader, SecretFile, Setting, Source, invalid};
+use super::sweep::Sweep;
 use super::{Error, LogFormat, Metrics, Registration, Warning, log};
 use crate::domain::Secret;
 
@@ -73,6 +74,8 @@ pub struct Tuning {
     pub reconcile: Option<Duration>,
     /// Take the payloads from the delivery log: no webhook can reach this server.
     pub poll: bool,
+    /// How often repositories that have asked for it are searched for issues to work on; `None`: never.
+    pub scout: Option<Duration>,
 }
 
 /// What flags may override; none of it is secret.
@@ -103,6 +106,7 @@ pub(super) struct FileWire {
     retention_days: Option<u64>,
     reconcile_seconds: Option<u64>,
     poll: bool,
+    scout_sweep: Option<Sweep>,
     accounts: Vec<String>,
     public_url: Option<String>,
     metrics_listen: Option<SocketAddr>,
@@ -326,7 +330,17 @@ fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
         )),
         reconcile: (reconcile > 0).then(|| Duration::from_secs(reconcile)),
         poll,
+        scout: scout_of(reader, file),
     }
+}
+
+fn scout_of(reader: &mut Reader, file: &FileWire) -> Option<Duration> {
+    let picked = reader.pick("scout_sweep", None, "OCTOSWARM_SCOUT_SWEEP", file.scout_sweep);
+    let Sweep(every) = match picked {
+        None if reader.is_spoiled("scout_sweep") => Sweep::default(),
+        picked => reader.told("scout_sweep", picked.unwrap_or((Sweep::default(), Source::Default))),
+    };
+    every
 }
 
 /// In milliseconds: a pause that is longer is a slip of the keyboard.
@@ -337,7 +351,7 @@ const A_CENTURY: u64 = 36_500;
 const LOG_KEPT: u64 = 259_200;
 
 /// Every setting that is shown, in the order of docs/configuration.md.
-const SETTINGS: [&str; 20] = [
+const SETTINGS: [&str; 21] = [
     "app_id",
     "private_key_file",
     "webhook_secret_files",
@@ -355,6 +369,7 @@ const SETTINGS: [&str; 20] = [
     "poll",
     "reconcile_seconds",
     "settle_ms",
+    "scout_sweep",
     "metrics_listen",
     "metrics_token_file",
     "agents",

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::clock::Millis;
 use super::event::{Issue, Place, Sender};
 use super::ids::{CommentId, DeliveryId, InstallationId, IssueNumber, PullNumber, RepoName, RepositoryId, Sha};
 use super::verb::Verb;
@@ -67,10 +68,34 @@ pub struct FixTarget {
 pub struct ContributeTarget {
     pub place: Place,
     pub issue: Issue,
-    /// Who set the label or gave the command.
-    pub by: Sender,
-    /// The command's comment, where the answer goes; absent for a label.
+    pub by: Asker,
+    /// The command's comment, where the answer goes; absent for a label and for a sweep.
     pub comment: Option<CommentId>,
+}
+
+/// On whose word a contribution is made. What has to hold when the work begins differs: a person must still be allowed to
+/// write, and for a sweep the repository must still want it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Asker {
+    /// Who set the label or gave the command.
+    Person(Sender),
+    /// Nobody: the scout chose the issue, because the repository's configuration has its sweeps on.
+    Sweep { swept_at: Millis },
+}
+
+impl Asker {
+    /// `None` for a sweep.
+    pub fn person(&self) -> Option<&Sender> {
+        match self {
+            Self::Person(sender) => Some(sender),
+            Self::Sweep { .. } => None,
+        }
+    }
+
+    pub fn is_sweep(&self) -> bool {
+        self.person().is_none()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,4 +242,19 @@ pub enum Class {
     Cancelled,
     /// Not yet: wait this long; uses up no attempt.
     Snooze(std::time::Duration),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asked_is_read_from_rows_of_earlier_versions_too() {
+        let person = Asker::Person(Sender { id: 7, login: "ada".into(), bot: false });
+        let row = r#"{"id":7,"login":"ada","bot":false}"#;
+        assert_eq!(serde_json::from_str::<Asker>(row).unwrap(), person);
+        assert_eq!(serde_json::to_string(&person).unwrap(), row);
+        let sweep = Asker::Sweep { swept_at: 12 };
+        assert_eq!(serde_json::from_str::<Asker>(&serde_json::to_string(&sweep).unwrap()).unwrap(), sweep);
+    }
 }

@@ -28,7 +28,7 @@ pub use ids::{
     CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha,
 };
 pub use job::{
-    Class, CommandTarget, ContributeTarget, FixTarget, Job, Pinned, ReviewTarget, UnknownWord, command_group,
+    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, Pinned, ReviewTarget, UnknownWord, command_group,
     contribution_key, fix_group, issue_group,
 };
 pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};

@@ -186,6 +186,28 @@ impl Client {
         Err(Error::TooLarge { what: format!("the list behind {}", call.text()), limit: format!("{PAGE_CAP} pages") })
     }
 
+    /// The first pages of a list, and whether there are more.
+    pub(super) async fn first_pages<T, F>(
+        &self,
+        first: Call,
+        most: usize,
+        send_page: impl Fn(Call) -> F,
+    ) -> Result<(Vec<T>, bool), Error>
+    where
+        T: DeserializeOwned,
+        F: Future<Output = Result<Answer, Error>>,
+    {
+        let mut all = Vec::new();
+        let mut call = first.query("per_page", "100");
+        for _ in 0..most {
+            let answer = send_page(call.clone()).await?;
+            all.extend(decode::<Vec<T>>(&call, &answer.body)?);
+            let Some(next) = next_link(&answer.headers) else { return Ok((all, false)) };
+            call.path_and_query = self.on_our_origin(&call, &next)?;
+        }
+        Ok((all, true))
+    }
+
     /// One request, and a few more if GitHub moved the object within its own origin.
     async fn once(&self, lane: &Lane, token: &Secret, call: &Call) -> Result<Answer, Error> {
         let mut call = call.clone();
@@ -239,7 +261,7 @@ impl Client {
     }
 
     async fn exchange(&self, token: &Secret, call: &Call) -> Result<(u16, Answer), Error> {
-        let token = Some(token).filter(|_| call.endpoint.access != Access::Nobody);
+        let token = Some(token).filter(|_| !matches!(call.endpoint.access, Access::Nobody | Access::Anybody));
         let response = self.open(token, call).await?;
         self.read(call, response).await
     }

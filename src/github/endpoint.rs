@@ -26,6 +26,8 @@ pub enum Level {
 pub enum Access {
     /// No token: there is no App yet.
     Nobody,
+    /// No token, for what anybody may read.
+    Anybody,
     /// The App's own JWT.
     App,
     /// List what an installation holds: the only token that is not narrowed to one repository.
@@ -115,6 +117,8 @@ endpoints! {
     LIST_REPOSITORIES = Survey Reads GET "/installation/repositories" [Metadata: Read];
     /// Public, but GitHub takes the App's JWT for its own endpoints only, and a private server takes nobody unknown.
     GET_USER = Survey Reads GET "/users/{}" [Metadata: Read];
+    GET_PUBLIC_REPOSITORY = Anybody Reads GET "/repos/{}/{}" [];
+    LIST_PUBLIC_ISSUES = Anybody Reads GET "/repos/{}/{}/issues" [];
     GET_REPOSITORY = Read Reads GET "/repos/{}/{}" [Metadata: Read];
     GET_ROLE = Read Reads GET "/repos/{}/{}/collaborators/{}/permission" [Metadata: Read];
     LIST_BRANCH_RULES = Read Reads GET "/repos/{}/{}/rules/branches/{}" [Metadata: Read];
@@ -239,8 +243,9 @@ mod tests {
         assert_eq!(GET_CONTENT.path(&["o", "r", ".github/a b#.yml"]), "/repos/o/r/contents/.github/a%20b%23.yml");
     }
 
-    const ALL: [Access; 10] = [
+    const ALL: [Access; 11] = [
         Access::Nobody,
+        Access::Anybody,
         Access::App,
         Access::Survey,
         Access::Read,

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::client::Call;
 use super::error::Error;
 use super::user::{User, UserWire};
 use super::{Repo, endpoint};
@@ -16,6 +17,8 @@ pub struct IssueInfo {
     pub body: String,
     pub labels: Vec<String>,
     pub author: User,
+    /// Logins of those who work on it.
+    pub assignees: Vec<String>,
     /// ISO 8601, as GitHub gives it.
     pub created_at: String,
     /// ISO 8601, as GitHub gives it.
@@ -30,13 +33,15 @@ pub struct IssueInfo {
 }
 
 #[derive(Deserialize)]
-struct IssueWire {
+pub(super) struct IssueWire {
     number: IssueNumber,
     title: String,
     body: Option<String>,
     #[serde(default)]
     labels: Vec<LabelWire>,
     user: Option<UserWire>,
+    #[serde(default)]
+    assignees: Vec<UserWire>,
     created_at: String,
     updated_at: String,
     #[serde(default)]
@@ -46,6 +51,14 @@ struct IssueWire {
     locked: bool,
     pull_request: Option<Value>,
     html_url: String,
+}
+
+/// The newest part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuePage {
+    pub issues: Vec<IssueInfo>,
+    /// There are older ones, which were not read.
+    pub more: bool,
 }
 
 /// GitHub's schema allows a bare name, too.
@@ -81,6 +94,7 @@ impl From<IssueWire> for IssueInfo {
             body: wire.body.unwrap_or_default(),
             labels: wire.labels.into_iter().filter_map(LabelWire::name).collect(),
             author: User::of(wire.user),
+            assignees: wire.assignees.into_iter().map(|user| user.login).collect(),
             created_at: wire.created_at,
             updated_at: wire.updated_at,
             comments: wire.comments,
@@ -129,6 +143,24 @@ impl Repo {
         Ok(issues.into_iter().filter(|issue| issue.open && !issue.pull && issue.has_label(label)).collect())
     }
 
+    /// The open issues and pull requests that carry one of the labels, or all when none is named, newest first; of each label
+    /// at most so many pages of a hundred. None when issues are switched off.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub async fn issues_open(&self, labels: &[String], pages: usize) -> Result<IssuePage, Error> {
+        let mut all = IssuePage { issues: Vec::new(), more: false };
+        for call in listings(&self.call(&endpoint::LIST_ISSUES, &[]), labels) {
+            let client = &self.github.client;
+            let listed = client.first_pages(call, pages, |call| async move { self.send(&call).await }).await;
+            all.add(match listed {
+                Err(Error::NotFound { .. }) => (Vec::new(), false),
+                listed => listed?,
+            });
+        }
+        Ok(all)
+    }
+
     /// Who set the label last. `None` when nobody did, when it was taken off since, or when that account is gone.
     ///
     /// # Errors
@@ -146,6 +178,28 @@ impl Repo {
             }
         }
         Ok(actor)
+    }
+}
+
+impl IssuePage {
+    /// What carries two of the labels comes twice.
+    pub(super) fn add(&mut self, (issues, more): (Vec<IssueWire>, bool)) {
+        for issue in issues.into_iter().map(IssueInfo::from) {
+            if !self.issues.iter().any(|known| known.number == issue.number) {
+                self.issues.push(issue);
+            }
+        }
+        self.more |= more;
+    }
+}
+
+/// GitHub's filter takes issues that carry all labels that it is given, so each label is a list of its own. It splits at commas,
+/// which a label cannot hold.
+pub(super) fn listings(call: &Call, labels: &[String]) -> Vec<Call> {
+    let call = call.clone().query("state", "open");
+    match labels {
+        [] => vec![call],
+        labels => labels.iter().map(|label| call.clone().query("labels", label)).collect(),
     }
 }
 

@@ -8,8 +8,8 @@ pub use crate::command::Names;
 use crate::command::{self, Commands};
 use crate::config::RepoConfig;
 use crate::domain::{
-    Action, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent, PullEvent,
-    ReviewTarget, Sender, UnknownWord, fix_group, issue_group,
+    Action, Asker, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent,
+    PullEvent, ReviewTarget, Sender, UnknownWord, fix_group, issue_group,
 };
 use crate::stdx::hash;
 
@@ -95,7 +95,7 @@ fn labelled(config: &RepoConfig, event: &IssueEvent) -> Route {
     Route::Contribute(Box::new(ContributeTarget {
         place: event.place.clone(),
         issue: event.issue.clone(),
-        by: event.sender.clone(),
+        by: Asker::Person(event.sender.clone()),
         comment: None,
     }))
 }
@@ -196,7 +196,9 @@ mod tests {
     fn shown(config: &RepoConfig, event: &Event) -> String {
         match route(config, &Names::new("octoswarm"), event) {
             Route::Review { target, ours } => format!("{}{}", target.key(), if ours { " ours" } else { "" }),
-            Route::Contribute(target) => format!("{} by {}", target.key(), target.by.login),
+            Route::Contribute(target) => {
+                format!("{} by {}", target.key(), target.by.person().map_or("nobody", |by| &by.login))
+            }
             Route::Command(target) => format!("{:?} {:?}", target.verbs, target.unknown),
             Route::Cancel { groups, reason } => format!("cancel: {reason}: {}", groups.join(" ")),
             Route::Ignore(reason) => format!("ignore: {reason}"),

@@ -23,6 +23,7 @@ mod readers;
 mod row;
 mod run;
 mod step;
+mod turn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub use look::{Figures, Look, Sight};
 pub use prune::Pruned;
 pub use run::{NewRun, ProgressRow, RunRow, RunState};
 pub use step::{MAX_ARTIFACT, StepId, StepRow, StepState};
+pub use turn::{Taken, Turn};
 
 /// A handle on the memory. Clones share it; the last one to go frees the lock.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use octoswarm::domain::{Clock, DeliveryId, InstallationId, Job, JobId, PullNumber, RepositoryId, ReviewTarget, Sha};
 use octoswarm::store::{
     Accepted, Beat, DeliveryState, EffectState, Enqueued, Error, Fail, JobFilter, JobState, MAX_ARTIFACT, NewDelivery,
-    NewJob, NewRun, Options, Pruned, RunState, StepState, Store, Target,
+    NewJob, NewRun, Options, Pruned, RunState, StepState, Store, Taken, Target, Turn,
 };
 use serde_json::json;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -864,4 +864,38 @@ async fn retention_drops_what_ended_long_ago_and_keeps_what_somebody_must_see() 
     assert!(store.run(run).await.unwrap().is_none());
     assert!(store.run(open).await.unwrap().is_some());
     assert!(store.effect("k").await.unwrap().is_some_and(|effect| effect.run.is_none()), "the ledger outlives its run");
+}
+
+#[tokio::test]
+async fn turns_are_counted_by_the_day_and_each_thing_is_taken_once_as_it_is() {
+    let (_dir, store, clock) = fresh().await;
+    let take = async |number: u64, looks: &str| {
+        let turn = Turn {
+            series: "scout/1".into(),
+            item: number.to_string(),
+            looks: looks.into(),
+            most: 2,
+            within: 86_400_000,
+            kept: 90 * 86_400_000,
+        };
+        store.take_turn(&review(number, 'a'), NewJob::at(clock.now()), &turn).await.unwrap()
+    };
+    let Taken::New(first) = take(7, "as it was").await else { panic!("the first is free") };
+    assert_eq!(take(7, "as it was").await, Taken::Before);
+    assert_eq!(take(7, "edited").await, Taken::Busy, "its job is unfinished, and nothing is counted");
+    assert_eq!(store.turn_taken("scout/1", "7").await.unwrap().as_deref(), Some("as it was"));
+    clock.advance(3_600_000);
+    assert!(matches!(take(8, "x").await, Taken::New(_)));
+    assert_eq!(take(9, "x").await, Taken::Full);
+    assert_eq!(store.turns_since("scout/1", clock.now() - 86_400_000).await.unwrap(), 2);
+    assert_eq!(store.turns_since("scout/10", 0).await.unwrap(), 0, "another series that begins alike");
+    store.give_turn_back("scout/1", "7", first).await.unwrap();
+    assert!(matches!(take(9, "x").await, Taken::New(_)), "what was given back counts no more");
+    assert_eq!(take(10, "x").await, Taken::Full);
+    clock.advance(24 * 3_600_000);
+    assert!(matches!(take(10, "x").await, Taken::New(_)), "the turn of yesterday counts no more");
+    assert_eq!(take(8, "x").await, Taken::Before, "and is known all the same");
+    clock.advance(91 * 86_400_000);
+    take(11, "x").await;
+    assert_eq!(store.turn_taken("scout/1", "8").await.unwrap(), None);
 }

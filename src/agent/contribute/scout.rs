@@ -7,6 +7,7 @@ use super::brief::{self, Brief};
 use super::triage::{self, Glance, Score};
 use super::words;
 use crate::agent::{Agent, Context, Error, Role};
+use crate::artifact::facts::RepositoryFacts;
 use crate::artifact::swarm::{Alternative, CurrentIssue, IssueRepository, SearchStats, SelectedIssue};
 use crate::artifact::{ContributeFacts, Document};
 
@@ -25,7 +26,7 @@ pub struct ScoutInput {
 }
 
 impl Agent for Scout {
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     type Input = ScoutInput;
     type Output = Document<CurrentIssue>;
 
@@ -74,6 +75,12 @@ fn obstacle(facts: &ContributeFacts) -> Option<(&'static str, String)> {
             format!("the conversation of issue #{} is locked; unlock it and set the label again", issue.number),
         ));
     }
+    if let Some(why) = facts.swept.as_ref().filter(|swept| !swept.obstacles.is_empty()) {
+        return Some((
+            "not-eligible",
+            format!("issue #{} is not taken up: {}", issue.number, why.obstacles.join("; ")),
+        ));
+    }
     // The one that we opened ourselves is revised, not repeated.
     let mut others: Vec<_> = facts.linked.iter().filter(|pull| !pull.ours).collect();
     others.sort_by_key(|pull| pull.number);
@@ -95,7 +102,11 @@ fn obstacle(facts: &ContributeFacts) -> Option<(&'static str, String)> {
 fn select(facts: &ContributeFacts, now: i64) -> CurrentIssue {
     let issue = &facts.issue;
     let brief = Brief::read(issue.title.open(), issue.body.open());
-    let kind = triage::kind(&issue.labels, &brief);
+    let selected_issue =
+        selected(&brief, &issue.url, &issue.labels, issue.comments, &issue.created_at, repository(&facts.repository));
+    if let Some(swept) = &facts.swept {
+        return CurrentIssue { selected_issue, alternatives: swept.others.clone(), search_stats: swept.search };
+    }
     let own = triage::score(
         &Glance { title: &brief.title, labels: &issue.labels, comments: issue.comments, created_at: &issue.created_at },
         now,
@@ -125,19 +136,32 @@ fn select(facts: &ContributeFacts, now: i64) -> CurrentIssue {
     let total = others.len() as u64 + 1;
     let filtered_out = others.iter().filter(|(.., unsuitable)| *unsuitable).count() as u64;
     CurrentIssue {
-        selected_issue: SelectedIssue {
-            url: words::line(&issue.url, MAX_URL),
-            title: brief.title.clone(),
-            body: words::block(&brief.body, MAX_BODY),
-            labels: issue.labels.iter().take(MAX_LABELS).map(|label| words::line(label, 100)).collect(),
-            repository: repository(facts),
-            comments_count: issue.comments,
-            created_at: words::line(&issue.created_at, 40),
-            difficulty_estimate: triage::difficulty(&issue.labels, kind, &brief, None),
-            kind,
-        },
+        selected_issue,
         alternatives: others.into_iter().take(MAX_ALTERNATIVES).map(|(_, alternative, _)| alternative).collect(),
         search_stats: SearchStats { total_searched: total, filtered_out, candidates_found: total - filtered_out },
+    }
+}
+
+/// An issue as the document shows it.
+pub(super) fn selected(
+    brief: &Brief,
+    url: &str,
+    labels: &[String],
+    comments: u64,
+    created_at: &str,
+    repository: IssueRepository,
+) -> SelectedIssue {
+    let kind = triage::kind(labels, brief);
+    SelectedIssue {
+        url: words::line(url, MAX_URL),
+        title: brief.title.clone(),
+        body: words::block(&brief.body, MAX_BODY),
+        labels: labels.iter().take(MAX_LABELS).map(|label| words::line(label, 100)).collect(),
+        repository,
+        comments_count: comments,
+        created_at: words::line(created_at, 40),
+        difficulty_estimate: triage::difficulty(labels, kind, brief, None),
+        kind,
     }
 }
 
@@ -151,11 +175,16 @@ fn reason(score: &Score, own: &Score) -> String {
     } else {
         "the other one was asked for"
     };
-    words::line(&format!("{why}; {against}: {}", score.reasons.join(", ")), 300)
+    words::line(
+        &format!(
+            "{why}; {against}: {}",
+            score.parts.iter().map(|part| part.why.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+        300,
+    )
 }
 
-fn repository(facts: &ContributeFacts) -> IssueRepository {
-    let of = &facts.repository;
+pub(super) fn repository(of: &RepositoryFacts) -> IssueRepository {
     IssueRepository {
         owner: words::line(&of.owner, 100),
         name: words::line(&of.name, 200),

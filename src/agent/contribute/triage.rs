@@ -31,6 +31,7 @@ const RISKY: &[(&str, &str)] = &[
     ("database migration", "a database migration"),
     ("schema migration", "a database migration"),
     ("deprecat", "a deprecation"),
+    ("api change", "a change of the API"),
     ("vulnerability", "security"),
     ("security", "security"),
     ("cve-", "security"),
@@ -46,21 +47,29 @@ pub(super) struct Glance<'a> {
     pub(super) created_at: &'a str,
 }
 
+/// Why a score is what it is: so many points won or lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    pub by: i32,
+    /// Part of a sentence, for people.
+    pub why: String,
+}
+
+/// What an issue has of which nothing is known.
+pub(super) const BASE: i32 = 60;
+
 /// From 0 to 100, with what it came from in plain words.
 pub(super) struct Score {
     pub(super) points: u32,
-    pub(super) reasons: Vec<String>,
+    pub(super) parts: Vec<Point>,
     /// It would not be taken if nobody had asked for it by name.
     pub(super) unsuitable: bool,
 }
 
 /// How well an issue suits being worked on unattended.
 pub(super) fn score(glance: &Glance<'_>, now: i64) -> Score {
-    let (mut points, mut reasons, mut unsuitable) = (60_i32, Vec::new(), false);
-    let mut count = |by: i32, reason: String| {
-        points += by;
-        reasons.push(reason);
-    };
+    let (mut parts, mut unsuitable) = (Vec::new(), false);
+    let mut count = |by: i32, why: String| parts.push(Point { by, why });
     if let Some(label) = labelled(glance.labels, EXCLUDED) {
         unsuitable = true;
         count(-40, format!("labelled \"{}\"", words::line(label, 50)));
@@ -92,7 +101,18 @@ pub(super) fn score(glance: &Glance<'_>, now: i64) -> Score {
         Some(days) => count(-10, format!("{days} days old")),
         None => {}
     }
-    Score { points: u32::try_from(points.clamp(0, 100)).unwrap_or(0), reasons, unsuitable }
+    Score { points: sum(&parts), parts, unsuitable }
+}
+
+/// From 0 to 100.
+pub(super) fn sum(parts: &[Point]) -> u32 {
+    let points = parts.iter().fold(BASE, |points, part| points.saturating_add(part.by));
+    u32::try_from(points.clamp(0, 100)).unwrap_or(0)
+}
+
+/// A label that says an issue is not meant to be worked on by whoever comes along.
+pub(super) fn excluding(labels: &[String]) -> Option<&str> {
+    labelled(labels, EXCLUDED)
 }
 
 /// By labels first, then by the title's own prefix, then by words.
@@ -340,7 +360,8 @@ fn padded(text: &str) -> String {
     format!(" {} ", words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn age_in_days(created_at: &str, now: i64) -> Option<i64> {
+/// Whole days since then; `None` for what is no time.
+pub(super) fn age_in_days(created_at: &str, now: i64) -> Option<i64> {
     let created = chrono::DateTime::parse_from_rfc3339(created_at).ok()?.timestamp_millis();
     Some((now.saturating_sub(created) / DAY).max(0))
 }

@@ -29,6 +29,15 @@ pub use scope::Scope;
 pub use standard::Standard;
 pub use work::{Done, Work, carry_out};
 
+use crate::analysis::{Engine, Language};
+use crate::domain::RuleId;
+
+/// The rule that knows a described defect, whatever languages a repository holds. Whether it finds the defect there is
+/// another question.
+pub fn rule_of(engine: &Engine, defect: &Defect) -> Option<RuleId> {
+    rule::find(engine, defect, &Language::ALL.into()).ok().map(|found| found.rule)
+}
+
 /// What a text asks for, as far as it can be told mechanically.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Understanding {

@@ -3,12 +3,14 @@
 mod audit;
 mod fix;
 mod plan;
+mod scout;
 mod text;
 mod workflow;
 
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
 pub use plan::{not_planned, plan};
+pub use scout::scouted;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

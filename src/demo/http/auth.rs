@@ -101,8 +101,14 @@ pub fn admit(world: &World, ctx: &Ctx, route: &Route) -> Result<(), Refusal> {
         (Door::App | Door::Installation(_), Actor::None) => {
             return Err(Refusal::unauthorized("Requires authentication"));
         }
-        (Door::Installation(_), Actor::App) => return Err(Refusal::unauthorized("Bad credentials")),
-        (Door::Installation(needs), Actor::Installation(token)) => {
+        (Door::Public(_), Actor::None) => {
+            let repo = ctx.repo(world)?;
+            if world.repo(repo)?.private {
+                return Err(Refusal::not_found());
+            }
+        }
+        (Door::Installation(_) | Door::Public(_), Actor::App) => return Err(Refusal::unauthorized("Bad credentials")),
+        (Door::Installation(needs) | Door::Public(needs), Actor::Installation(token)) => {
             if ctx.params.contains_key("owner") {
                 let repo = ctx.repo(world)?;
                 if !reaches(world, token, repo) {

@@ -14,6 +14,8 @@ pub enum Door {
     App,
     /// An installation token that holds at least one of these.
     Installation(&'static [(&'static str, Level)]),
+    /// The same, or nobody where the repository is public.
+    Public(&'static [(&'static str, Level)]),
 }
 
 pub struct Route {
@@ -46,11 +48,12 @@ const PULL_READ: Door = Door::Installation(&[("pull_requests", Read)]);
 const PULL_WRITE: Door = Door::Installation(&[("pull_requests", Write)]);
 const TALK_READ: Door = Door::Installation(&[("issues", Read), ("pull_requests", Read)]);
 const TALK_WRITE: Door = Door::Installation(&[("issues", Write), ("pull_requests", Write)]);
-const ISSUE_READ: Door = Door::Installation(&[("issues", Read)]);
 const CODE_WRITE: Door = Door::Installation(&[("contents", Write)]);
 const CODE_READ: Door = Door::Installation(&[("contents", Read)]);
 const CHECK_READ: Door = Door::Installation(&[("checks", Read)]);
 const CHECK_WRITE: Door = Door::Installation(&[("checks", Write)]);
+const PUBLIC_ISSUES: Door = Door::Public(&[("issues", Read)]);
+const PUBLIC_META: Door = Door::Public(&[("metadata", Read)]);
 const META: Door = Door::Installation(&[("metadata", Read)]);
 
 static ROUTES: &[Route] = &[
@@ -68,7 +71,7 @@ static ROUTES: &[Route] = &[
     route("GET", "/meta", NONE, Door::Anyone, apps::meta),
     route("GET", "/users/{username}", NONE, Door::Anyone, repos::user),
     route("GET", "/installation/repositories", PAGE, META, repos::list),
-    route("GET", "/repos/{owner}/{repo}", NONE, META, repos::get),
+    route("GET", "/repos/{owner}/{repo}", NONE, PUBLIC_META, repos::get),
     route("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", NONE, META, repos::permission),
     route("GET", "/repos/{owner}/{repo}/contents/{*path}", &["ref"], CODE_READ, repos::contents),
     route("GET", "/repos/{owner}/{repo}/git/ref/{*ref}", NONE, CODE_READ, refs::get),
@@ -102,7 +105,7 @@ static ROUTES: &[Route] = &[
     route("GET", "/repos/{owner}/{repo}/pulls/{n}/comments", LISTED, PULL_READ, reviews::comments),
     route("POST", "/repos/{owner}/{repo}/pulls/{n}/comments", NONE, PULL_WRITE, reviews::create_comment),
     route("POST", "/repos/{owner}/{repo}/pulls/{n}/comments/{id}/replies", NONE, PULL_WRITE, reviews::reply),
-    route("GET", "/repos/{owner}/{repo}/issues", ISSUES, ISSUE_READ, issues::list),
+    route("GET", "/repos/{owner}/{repo}/issues", ISSUES, PUBLIC_ISSUES, issues::list),
     route("GET", "/repos/{owner}/{repo}/labels", PAGE, TALK_READ, issues::repo_labels),
     route("POST", "/repos/{owner}/{repo}/labels", NONE, TALK_WRITE, issues::create_label),
     route("GET", "/repos/{owner}/{repo}/labels/{name}", NONE, TALK_READ, issues::repo_label),

@@ -2,6 +2,7 @@
 
 use super::People;
 use crate::demo::Error;
+use crate::demo::refusal::Refusal;
 
 #[expect(clippy::missing_errors_doc, reason = "said once, at the type")]
 #[expect(clippy::unused_async, reason = "people act through time; callers should not care which act needs it")]
@@ -12,6 +13,15 @@ impl People {
 
     pub async fn edit_issue(&self, by: &str, repo: &str, number: u64, title: &str, body: &str) -> Result<(), Error> {
         self.act(repo, |world, id| world.edit_issue(id, number, title, body, by))
+    }
+
+    /// Lets an issue have been opened so many days earlier: nobody waits for issues to grow old.
+    pub async fn backdate_issue(&self, repo: &str, number: u64, days: u32) -> Result<(), Error> {
+        self.act(repo, |world, id| {
+            let issue = world.repo_mut(id)?.issues.get_mut(&number).ok_or_else(Refusal::not_found)?;
+            issue.created_at -= i64::from(days) * 86_400_000;
+            Ok(())
+        })
     }
 
     /// Labels an issue or pull request; a label that is new to the repository comes into being.

@@ -13,6 +13,10 @@ const TITLE: usize = 200;
 const FILES: usize = 100;
 const LISTED: usize = 30;
 const SUMMARY: usize = 6_000;
+/// Whoever finds a pull request that nobody asked for wants to know how it came, and how to have no more of them.
+const SWEPT: &str = "Nobody asked for this pull request: octoswarm chose the issue by itself, because this repository's \
+                     configuration has the scout's sweeps on (`scout` in `.github/octoswarm.yml`). It stays a draft until \
+                     somebody has looked at it.";
 
 /// On one line, without markup.
 pub(in crate::publish) fn title(intent: &PullIntent) -> String {
@@ -41,11 +45,14 @@ pub(in crate::publish) fn body(intent: &PullIntent, marker: &str) -> String {
     // The only reference in this body: whatever others wrote of issues stands in code spans.
     let keyword = if intent.closes_issue { "Fixes" } else { "Refs" };
     blocks.push(format!("{keyword} #{}", intent.issue));
-    blocks.push(format!(
-        "{FOOTER}Made by octoswarm, asked for by {} · run {}</sub>",
-        code(&truncate_chars(&intent.asked_by, 100)),
-        intent.run
-    ));
+    let asked = match &intent.asked_by {
+        Some(login) => format!("asked for by {}", code(&truncate_chars(login, 100))),
+        None => {
+            blocks.push(SWEPT.to_owned());
+            "chosen by a scheduled sweep".to_owned()
+        }
+    };
+    blocks.push(format!("{FOOTER}Made by octoswarm, {asked} · run {}</sub>", intent.run));
     // A repository may make this body the message of the commit that merges it.
     let blocks = blocks.iter().map(|block| without_ci_words(block)).collect();
     close(blocks, &[marker.to_owned()])

@@ -12,7 +12,7 @@ fn intent(text: impl Fn(&str) -> String) -> PullIntent {
         run: RunId(uuid::Uuid::nil()),
         issue: IssueNumber(3),
         issue_url: text("https://github.com/octo/calc/issues/3"),
-        asked_by: text("mona"),
+        asked_by: Some(text("mona")),
         base_branch: "main".into(),
         closes_issue: true,
         head: Sha::parse(&"ab12".repeat(10)).unwrap(),
@@ -110,4 +110,13 @@ fn a_title_is_one_plain_line() {
     check("  Sort\n the  list (#3) ", "Sort the list (#3)");
     check("fixes #9 [skip ci] for @mona", "fixes # 9 (skip ci) for @ mona");
     check("\n", "Change for issue #3");
+}
+
+#[test]
+fn what_a_sweep_opened_says_that_nobody_asked_for_it_and_how_to_end_it() {
+    let swept = PullIntent { asked_by: None, ..intent(str::to_owned) };
+    let text = body(&swept, "<!-- marker -->");
+    assert!(text.contains("Nobody asked for this pull request") && text.contains("`.github/octoswarm.yml`"), "{text}");
+    assert!(!text.contains("asked for by"), "{text}");
+    assert!(!body(&intent(str::to_owned), "<!-- marker -->").contains("Nobody asked"));
 }

@@ -78,3 +78,19 @@ async fn the_issue_is_told_whole_but_for_secrets_and_steering() {
     assert_eq!(selected["repository"]["language"], "unknown");
     assert_eq!(issue["timestamp"], "2026-11-21T10:00:00Z");
 }
+
+#[tokio::test]
+async fn s2_11_what_a_sweep_found_stands_in_the_document_and_what_it_learned_since_ends_the_work() {
+    let mut bench = bench().await;
+    let other =
+        json!({ "url": "https://github.com/o/r/issues/9", "title": "Another", "reason_not_selected": "ranked lower" });
+    let search = json!({ "total_searched": 40, "filtered_out": 38, "candidates_found": 2 });
+    bench.facts["asked_by"] = Value::Null;
+    bench.facts["swept"] = json!({ "search": search, "others": [other], "obstacles": [] });
+    let document = bench.document(Role::Scout).await;
+    assert_eq!((&document["search_stats"], &document["alternatives"]), (&search, &json!([other])));
+    bench.facts["swept"]["obstacles"] = json!(["ada works on it"]);
+    let (code, message) = refusal(&bench).await;
+    assert_eq!(code, "not-eligible");
+    assert!(message.contains("ada works on it"), "{message}");
+}

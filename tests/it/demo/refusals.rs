@@ -23,7 +23,19 @@ async fn a_call_without_user_agent_is_refused() {
 async fn a_call_without_credentials_is_refused() {
     let client = Client::start().await;
     client.send("GET", "/app", None, None).await.refused(401, "Requires authentication");
-    client.send("GET", &format!("/repos/{REPO}"), None, None).await.refused(401, "Requires authentication");
+    client.send("GET", &format!("/repos/{REPO}/pulls"), None, None).await.refused(401, "Requires authentication");
+}
+
+#[tokio::test]
+async fn nobody_reads_the_issues_of_a_private_repository() {
+    let client = Client::start().await;
+    for path in [format!("/repos/{REPO}"), format!("/repos/{REPO}/issues")] {
+        client.send("GET", &path, None, None).await.ok();
+    }
+    client.people.make_private(REPO).await.unwrap();
+    for path in [format!("/repos/{REPO}"), format!("/repos/{REPO}/issues")] {
+        client.send("GET", &path, None, None).await.refused(404, "Not Found");
+    }
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ impl Ready {
             run: RunId(uuid::Uuid::now_v7()),
             issue: IssueNumber(3),
             issue_url: format!("{}/issues/3", self.world().repo.web_url()),
-            asked_by: "mona".into(),
+            asked_by: Some("mona".into()),
             base_branch: "main".into(),
             closes_issue: true,
             head: self.head.clone(),

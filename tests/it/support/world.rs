@@ -33,6 +33,8 @@ pub struct World {
     state: tempfile::TempDir,
     address: SocketAddr,
     running: Option<Running>,
+    /// How often the scout sweeps in the next life of the server.
+    scout: Option<Duration>,
     /// A test that ends well says so through [`World::end`], which looks for what was left behind.
     ended: bool,
 }
@@ -55,7 +57,7 @@ impl World {
         let state = tempfile::tempdir().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let app = App::new(&config(&github, &state, MONTH)).await.unwrap();
-        let mut world = Self { github, app, state, address, running: None, ended: false };
+        let mut world = Self { github, app, state, address, running: None, scout: None, ended: false };
         world.serve().await;
         let people = world.people();
         let base = Change::new().write("README.md", "# calc\n").write("src/base.py", CLEAN);
@@ -107,7 +109,8 @@ impl World {
     /// The same with another retention.
     pub async fn restart_keeping(&mut self, retention: Duration) {
         // The former life's lock goes with its last clone of the store.
-        let config = config(&self.github, &self.state, retention);
+        let mut config = config(&self.github, &self.state, retention);
+        config.tuning.scout = self.scout;
         let placeholder = tempfile::tempdir().unwrap();
         self.app = App::new(&self::config(&self.github, &placeholder, retention)).await.unwrap();
         self.app = App::new(&config).await.unwrap();
@@ -123,6 +126,18 @@ impl World {
         config.accounts = accounts.iter().map(|account| (*account).to_owned()).collect();
         self.app = App::new(&config).await.unwrap();
         self.serve().await;
+    }
+
+    /// Starts again as a server whose scout sweeps so often; `None`: never.
+    pub async fn restart_scouting(&mut self, every: Option<Duration>) {
+        self.crash().await;
+        self.begin_scouting(every).await;
+    }
+
+    /// The same after the former life has ended.
+    pub async fn begin_scouting(&mut self, every: Option<Duration>) {
+        self.scout = every;
+        self.restart().await;
     }
 
     /// Starts again as a server that takes its deliveries from the log; no webhook reaches it.
@@ -356,6 +371,7 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) ->
             // Tests say when: its calls would meet the faults that are meant for others.
             reconcile: None,
             poll: false,
+            scout: None,
         },
     }
 }
