@@ -6,6 +6,7 @@
 mod contribute;
 pub mod gate;
 pub mod mechanic;
+mod monitor;
 mod pack;
 mod registry;
 mod review;
@@ -19,8 +20,9 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
+use crate::artifact::activity::ReviewActivity;
 use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, DocsChanges, IssueAnalysis, TestChanges};
-use crate::artifact::{Content, ContributeFacts, ReviewFacts};
+use crate::artifact::{Content, ContributeFacts, MonitorFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
@@ -55,6 +57,8 @@ pub enum Role {
     Docs,
     /// Writes the pull request.
     Pr,
+    /// What has become of it since.
+    Reviews,
 }
 
 impl Role {
@@ -72,6 +76,7 @@ impl Role {
         Self::Tester,
         Self::Docs,
         Self::Pr,
+        Self::Reviews,
     ];
 
     /// Its key in `swarm-status.json`, for those that have one.
@@ -84,6 +89,7 @@ impl Role {
             Self::Tester => Some("5-tester"),
             Self::Docs => Some("6-docs"),
             Self::Pr => Some("7-pr"),
+            Self::Reviews => Some("8-reviews"),
             Self::Manager | Self::Documentation | Self::Debt | Self::Improvement | Self::Critical | Self::Master => {
                 None
             }
@@ -105,6 +111,7 @@ impl Role {
             Self::Tester => "tester",
             Self::Docs => "docs",
             Self::Pr => "pr",
+            Self::Reviews => "reviews",
         }
     }
 
@@ -118,6 +125,7 @@ impl Role {
             Self::Coder => Some(CodeChanges::FILE),
             Self::Tester => Some(TestChanges::FILE),
             Self::Docs => Some(DocsChanges::FILE),
+            Self::Reviews => Some(ReviewActivity::FILE),
             Self::Manager
             | Self::Documentation
             | Self::Debt
@@ -128,10 +136,10 @@ impl Role {
         }
     }
 
-    /// What of a role's output is that document: all of it, but for those that hand on their edits beside it.
+    /// What of a role's output is that document: all of it, but for those that hand on more beside it.
     pub fn document(self, output: &serde_json::Value) -> &serde_json::Value {
         match self {
-            Self::Tester | Self::Docs => output.get("document").unwrap_or(output),
+            Self::Tester | Self::Docs | Self::Reviews => output.get("document").unwrap_or(output),
             Self::Manager
             | Self::Documentation
             | Self::Debt
@@ -161,6 +169,7 @@ pub struct Context {
 pub enum Scene {
     Review(Reviewing),
     Contribute(Contributing),
+    Monitor(Monitoring),
 }
 
 #[derive(Clone)]
@@ -179,13 +188,18 @@ pub struct Contributing {
     pub facts: Arc<ContributeFacts>,
 }
 
+#[derive(Clone)]
+pub struct Monitoring {
+    pub facts: Arc<MonitorFacts>,
+}
+
 impl Context {
     /// # Errors
     /// The role reviews, and this is no review.
     pub fn reviewing(&self) -> Result<&Reviewing, Error> {
         match &self.scene {
             Scene::Review(scene) => Ok(scene),
-            Scene::Contribute(_) => Err(Error::Scene("a review")),
+            Scene::Contribute(_) | Scene::Monitor(_) => Err(Error::Scene("a review")),
         }
     }
 
@@ -194,7 +208,16 @@ impl Context {
     pub fn contributing(&self) -> Result<&Contributing, Error> {
         match &self.scene {
             Scene::Contribute(scene) => Ok(scene),
-            Scene::Review(_) => Err(Error::Scene("a contribution")),
+            Scene::Review(_) | Scene::Monitor(_) => Err(Error::Scene("a contribution")),
+        }
+    }
+
+    /// # Errors
+    /// The role follows a pull request, and there is none.
+    pub fn monitoring(&self) -> Result<&Monitoring, Error> {
+        match &self.scene {
+            Scene::Monitor(scene) => Ok(scene),
+            Scene::Review(_) | Scene::Contribute(_) => Err(Error::Scene("the monitoring of a pull request")),
         }
     }
 
@@ -204,6 +227,8 @@ impl Context {
             // A work tree has no commit of its own, but it has a tree.
             Scene::Review(scene) => [scene.facts.base.as_str(), scene.change.tree.as_str()],
             Scene::Contribute(scene) => [scene.facts.base.as_str(), scene.tree.id().as_str()],
+            // Nothing of the repository is read.
+            Scene::Monitor(scene) => ["", scene.facts.pull.head.as_str()],
         }
     }
 

@@ -1,6 +1,7 @@
 //! Every agent there is, by role. A new one is one file and one line here.
 
 use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Pr, Scout, Tester};
+use super::monitor::Reviews;
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -21,6 +22,7 @@ pub fn find(role: Role) -> &'static dyn DynAgent {
         Role::Tester => &Tester,
         Role::Docs => &Docs,
         Role::Pr => &Pr,
+        Role::Reviews => &Reviews,
     }
 }
 
@@ -44,6 +46,7 @@ mod tests {
             Role::Tester,
             Role::Docs,
             Role::Pr,
+            Role::Reviews,
         ] {
             assert_eq!(find(role).role(), role);
         }

@@ -260,6 +260,7 @@ impl App {
             let repo = self.repo(&place);
             found += self.sweep_pulls(&repo, &place, last - OVERLAP).await?;
             found += self.sweep_issues(&repo, &place, last - OVERLAP).await?;
+            found += self.sweep_watched(&repo, &place).await?;
         }
         self.store.set_cursor(&cursor, &began.to_string()).await?;
         Ok(found)

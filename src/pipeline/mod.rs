@@ -7,15 +7,18 @@ pub mod contribute;
 pub mod fix;
 mod flow;
 mod journal;
+pub mod monitor;
 pub mod review;
 mod swarm;
+mod watch;
 
 pub use flow::{Flow, Outputs, Step, Stopped};
 pub use journal::Journal;
 pub use swarm::{Cycle, Swarms};
+pub use watch::Watched;
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, monitor::MONITOR];
 
 use crate::{agent, artifact, store};
 

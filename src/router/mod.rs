@@ -8,8 +8,9 @@ pub use crate::command::Names;
 use crate::command::{self, Commands};
 use crate::config::RepoConfig;
 use crate::domain::{
-    Action, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent, PullEvent,
-    ReviewTarget, Sender, UnknownWord, fix_group, issue_group,
+    Action, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent,
+    MonitorTarget, Place, PullActivity, PullEvent, PullNumber, ReviewTarget, Sender, UnknownWord, fix_group,
+    issue_group,
 };
 use crate::stdx::hash;
 
@@ -55,8 +56,47 @@ pub fn route(config: &RepoConfig, names: &Names, event: &Event) -> Route {
         },
         Event::Issue(issue) => of_issue(config, issue),
         Event::Comment(comment) => of_comment(names, comment),
+        Event::Activity(_) => Route::Ignore("asks for nothing by itself".into()),
         Event::Installation(_) => Route::Ignore("of no repository".into()),
     }
+}
+
+/// Whose follower wants to know of an event, whatever else it asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Followed {
+    pub target: MonitorTarget,
+    /// The payload says that we opened it. A check suite's does not tell who did.
+    pub ours: bool,
+}
+
+/// Which pull request of ours an event is about; `None` when its author is somebody else, and for what we did ourselves.
+/// A first sieve: whether the pull request is ours is asked of GitHub when it is looked at. `app` is our App's id.
+pub fn followed(names: &Names, app: u64, event: &Event) -> Option<Followed> {
+    let us = |who: &Sender| who.bot && who.login == names.bot_login();
+    let (place, number, ours) = match event {
+        Event::Pull(pull) if us(&pull.author) => {
+            let place = Place {
+                installation: pull.installation,
+                repository: pull.repository,
+                repo: pull.repo.clone(),
+                default_branch: pull.default_branch.clone(),
+            };
+            (place, pull.number, true)
+        }
+        Event::Comment(comment) if comment.issue.pull && us(&comment.issue.author) && !us(&comment.sender) => {
+            (comment.place.clone(), PullNumber(comment.issue.number.0), true)
+        }
+        Event::Activity(PullActivity { checks_of: Some(by), place, number, .. }) if *by != app => {
+            (place.clone(), *number, false)
+        }
+        Event::Activity(PullActivity { checks_of: None, author: Some(author), place, number, sender })
+            if us(author) && !us(sender) =>
+        {
+            (place.clone(), *number, true)
+        }
+        _ => return None,
+    };
+    Some(Followed { target: MonitorTarget { place, number, again: false }, ours })
 }
 
 fn of_issue(config: &RepoConfig, event: &IssueEvent) -> Route {
