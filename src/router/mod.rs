@@ -386,4 +386,48 @@ mod tests {
         let config = RepoConfig { review: false, ..RepoConfig::default() };
         check(&config, pull(Action::Opened), "ignore: `review: false`");
     }
+
+    /// The key of the look that the event asks for, or nothing.
+    #[track_caller]
+    fn check_followed(event: Event, want: &str) {
+        let found = followed(&Names::new("octoswarm"), 42, &event);
+        let shown = found.map(|it| format!("{}{}", it.target.key(), if it.ours { " ours" } else { "" }));
+        assert_eq!(shown.unwrap_or_default(), want, "{event:?}");
+    }
+
+    fn activity(author: Option<Sender>, checks_of: Option<u64>, by: Sender) -> Event {
+        Event::Activity(PullActivity { place: place(), number: PullNumber(3), author, checks_of, sender: by })
+    }
+
+    #[test]
+    fn s2_7_what_happens_to_our_pull_request_is_followed_and_what_we_do_ourselves_is_not() {
+        let us = || sender(77, "octoswarm[bot]", true);
+        let mona = || sender(11, "mona", false);
+        for action in [Action::Opened, Action::Pushed, Action::Closed, Action::Reopened, Action::ConvertedToDraft] {
+            check_followed(Event::Pull(PullEvent { author: us(), ..pull(action) }), "monitor/2/3 ours");
+            check_followed(Event::Pull(pull(action)), "");
+        }
+        let on_ours = |by: Sender| {
+            let issue = Issue { author: us(), ..issue(true) };
+            Event::Comment(CommentEvent { issue, sender: by, ..comment(CommentAction::Created, "Nice.") })
+        };
+        check_followed(on_ours(mona()), "monitor/2/7 ours");
+        check_followed(on_ours(us()), "");
+        check_followed(activity(Some(us()), None, mona()), "monitor/2/3 ours");
+        check_followed(activity(Some(us()), None, us()), "");
+        check_followed(activity(Some(mona()), None, mona()), "");
+        check_followed(activity(Some(sender(5, "octoswarm[bot]", false)), None, mona()), "");
+    }
+
+    #[test]
+    fn s2_7_checks_of_others_may_be_about_ours_whoever_pushed() {
+        let us = || sender(77, "octoswarm[bot]", true);
+        check_followed(activity(None, Some(99), us()), "monitor/2/3");
+        check_followed(activity(None, Some(42), us()), "");
+    }
+
+    #[test]
+    fn what_only_tells_of_a_pull_request_asks_for_nothing_by_itself() {
+        check_event(activity(None, Some(99), sender(11, "mona", false)), "ignore: asks for nothing by itself");
+    }
 }

@@ -19,6 +19,7 @@ use crate::support::git_server::git;
 mod beside;
 mod drafting;
 mod exploring;
+mod following;
 mod scouting;
 mod understanding;
 

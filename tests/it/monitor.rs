@@ -61,6 +61,12 @@ async fn days_pass(world: &World, days: i64) {
     world.settle().await;
 }
 
+/// A draft is marked as ready first; the merge commit.
+async fn merge(world: &World, number: u64) -> String {
+    world.people().ready_for_review("ada", REPO, number).await.unwrap();
+    world.people().merge_pull("ada", REPO, number).await.unwrap()
+}
+
 /// A sweep compares what changed since the one before: the first one only marks the time.
 async fn swept(world: &World) {
     world.app.sweep().await.unwrap();
@@ -153,7 +159,7 @@ async fn s2_18_reviews_comments_commits_and_checks_stand_in_their_order() {
 #[tokio::test]
 async fn s2_18_a_merge_ends_the_watch_with_who_and_what() {
     let (world, issue, pull) = contributed().await;
-    let sha = world.people().merge_pull("ada", REPO, pull.number).await.unwrap();
+    let sha = merge(&world, pull.number).await;
     world.settle().await;
     let found = activity(&world);
     let outcome = &found["final_outcome"];
@@ -172,7 +178,7 @@ async fn s2_18_a_merge_ends_the_watch_with_who_and_what() {
 #[tokio::test]
 async fn s2_19_a_merge_that_is_told_again_counts_once() {
     let (world, _, pull) = contributed().await;
-    world.people().merge_pull("ada", REPO, pull.number).await.unwrap();
+    merge(&world, pull.number).await;
     world.settle().await;
     let closed = world.github.deliveries().into_iter().rfind(|delivery| delivery.action.as_deref() == Some("closed"));
     let guid = closed.unwrap().guid;
@@ -214,7 +220,7 @@ async fn a_pull_request_of_a_cycle_that_is_over_is_followed_in_its_own_folder() 
     let other = "In src/c.py, please replace `return a + b` by `return b + a`.";
     world.ask("The sum reads the wrong way round", other).await;
     let second = world.own_pulls().into_iter().find(|pull| pull.number != first.number).unwrap();
-    let sha = world.people().merge_pull("ada", REPO, first.number).await.unwrap();
+    let sha = merge(&world, first.number).await;
     world.settle().await;
     let former = read(swarm(&world).join("cycles/1/review-activity.json"));
     assert_eq!(
@@ -225,7 +231,7 @@ async fn a_pull_request_of_a_cycle_that_is_over_is_followed_in_its_own_folder() 
     assert_eq!((&found["pr"]["number"], &found["final_outcome"]), (&json!(second.number), &Value::Null));
     let status = status(&world);
     assert_eq!((&status["current_phase"], &status["stats"]["prs_merged"]), (&"review_monitoring".into(), &json!(1)));
-    world.people().merge_pull("ada", REPO, second.number).await.unwrap();
+    merge(&world, second.number).await;
     world.settle().await;
     assert_eq!(self::status(&world)["stats"]["prs_merged"], 2);
     world.end().await;
@@ -321,7 +327,7 @@ async fn what_strangers_write_makes_no_pull_request_ours() {
 async fn a_description_that_a_maintainer_has_rewritten_leaves_the_pull_request_ours() {
     let (world, _, pull) = contributed().await;
     world.people().edit_pull("ada", REPO, pull.number, "Safe loader", "Short.").await.unwrap();
-    world.people().merge_pull("ada", REPO, pull.number).await.unwrap();
+    merge(&world, pull.number).await;
     world.settle().await;
     assert_eq!(activity(&world)["final_outcome"]["result"], "merged");
     world.end().await;
@@ -412,7 +418,7 @@ async fn silence_for_two_weeks_is_abandoned_without_a_word() {
     let found = activity(&world);
     assert_eq!((&found["final_outcome"]["result"], &found["pr"]["state"]), (&json!("abandoned"), &json!("open")));
     assert!(world.said(pull.number).is_empty());
-    world.people().merge_pull("ada", REPO, pull.number).await.unwrap();
+    merge(&world, pull.number).await;
     world.settle().await;
     assert_eq!(activity(&world)["final_outcome"]["result"], "merged", "later is not too late");
     assert_eq!(status(&world)["stats"]["prs_merged"], 1);
@@ -426,7 +432,7 @@ async fn a2_10_what_happened_while_nobody_listened_is_found_by_the_sweep() {
     world.mute_webhooks();
     world.people().review("ada", REPO, pull.number, "APPROVE", "").await.unwrap();
     world.clock.advance(2_000);
-    world.people().merge_pull("ada", REPO, pull.number).await.unwrap();
+    merge(&world, pull.number).await;
     world.settle().await;
     assert_eq!(activity(&world)["final_outcome"], Value::Null);
     swept(&world).await;
@@ -448,7 +454,7 @@ async fn a_crash_during_any_call_of_a_look_leaves_one_document_and_one_count() {
         let method = if path == "/graphql" { "POST" } else { "GET" };
         world
             .crash_during(method, path, async |world| {
-                world.people().merge_pull("ada", REPO, pull.number).await.unwrap();
+                merge(world, pull.number).await;
             })
             .await;
         assert_eq!(activity(&world)["final_outcome"]["result"], "merged", "{path}");

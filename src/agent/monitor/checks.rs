@@ -54,7 +54,8 @@ impl Checks {
         if history.last().is_some_and(|last| last.status == self.state) && last_head == Some(head) {
             return (history, None);
         }
-        let timestamp = iso8601(self.since);
+        // What was seen later is not told as if it had come before.
+        let timestamp = history.last().map_or_else(String::new, |last| last.timestamp.clone()).max(iso8601(self.since));
         history.push(CiEntry {
             timestamp: timestamp.clone(),
             status: self.state,

@@ -17,22 +17,22 @@ const LEFT_OUT: &str = "left_out";
 /// The last look's entries and GitHub's of now, which know better: a review may have been dismissed since. What was deleted
 /// meanwhile has happened all the same.
 pub(super) fn of(facts: &MonitorFacts, change: Option<Activity>) -> Vec<Activity> {
-    let mut all: BTreeMap<String, Activity> = BTreeMap::new();
+    let mut all: BTreeMap<String, (usize, Activity)> = BTreeMap::new();
     let mut known_left_out = 0;
     for (nth, mut item) in facts.earlier.iter().flat_map(|earlier| earlier.activity.clone()).enumerate() {
         known_left_out = item.details.remove(LEFT_OUT).and_then(|n| n.as_u64()).unwrap_or(known_left_out);
-        all.insert(key(&item).unwrap_or_else(|| format!("earlier/{nth:06}")), item);
+        all.insert(key(&item).unwrap_or_else(|| format!("earlier/{nth:06}")), (nth, item));
     }
-    let now = given(facts).into_iter().chain(change).filter_map(|item| Some((key(&item)?, item)));
-    all.extend(now);
-    let mut all: Vec<(String, Activity)> = all.into_iter().collect();
-    // Checks change their state after what caused it.
-    all.sort_by(|(key, item), (other_key, other)| {
-        let place = |item: &Activity| (item.timestamp.clone(), item.kind == ActivityKind::CiStatusChange);
-        place(item).cmp(&place(other)).then_with(|| key.cmp(other_key))
+    let now = given(facts).into_iter().chain(change);
+    all.extend(now.filter_map(|item| Some((key(&item)?, (usize::MAX, item)))));
+    let mut all: Vec<(String, (usize, Activity))> = all.into_iter().collect();
+    // Within a second: checks change their state after what caused it, and in the order in which that was seen.
+    all.sort_by_cached_key(|(key, (nth, item))| {
+        let seen = (item.kind == ActivityKind::CiStatusChange).then_some(*nth);
+        (item.timestamp.clone(), seen, key.clone())
     });
     let more = all.len().saturating_sub(KEPT);
-    let mut kept: Vec<Activity> = all.drain(more..).map(|(_, item)| item).collect();
+    let mut kept: Vec<Activity> = all.drain(more..).map(|(_, (_, item))| item).collect();
     // Those that were left out before are among GitHub's again, but for what is gone from there.
     let left_out = known_left_out.max(more as u64);
     if let Some(first) = kept.first_mut().filter(|_| left_out > 0) {
