@@ -10,7 +10,7 @@ use crate::artifact::facts::{Said, Who};
 use crate::domain::Millis;
 use crate::stdx::text::iso8601;
 
-/// Entries that are kept, the newest. How many there were before them stands in the first one's details, as `left_out`.
+/// Entries that are kept, the newest. How many others there were before them stands in the first one's details, as `left_out`.
 const KEPT: usize = 500;
 const LEFT_OUT: &str = "left_out";
 
@@ -32,7 +32,12 @@ pub(super) fn of(facts: &MonitorFacts, change: Option<Activity>) -> Vec<Activity
         (item.timestamp.clone(), seen, key.clone())
     });
     let more = all.len().saturating_sub(KEPT);
-    let mut kept: Vec<Activity> = all.drain(more..).map(|(_, (_, item))| item).collect();
+    // The last change of the checks stays, however old: the next look compares with it.
+    let change = all.iter().rposition(|(_, (_, item))| item.kind == ActivityKind::CiStatusChange);
+    let old = change.filter(|at| *at < more);
+    let newest = more + usize::from(old.is_some());
+    let kept = all.into_iter().enumerate().filter(|(at, _)| *at >= newest || Some(*at) == old);
+    let mut kept: Vec<Activity> = kept.map(|(_, (_, (_, item)))| item).collect();
     // Those that were left out before are among GitHub's again, but for what is gone from there.
     let left_out = known_left_out.max(more as u64);
     if let Some(first) = kept.first_mut().filter(|_| left_out > 0) {
