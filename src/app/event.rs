@@ -110,7 +110,8 @@ impl App {
         })
     }
 
-    async fn routed(&self, cause: Option<&DeliveryId>, event: &Event) -> Result<Settled, Error> {
+    /// Without telling any follower.
+    pub(super) async fn routed(&self, cause: Option<&DeliveryId>, event: &Event) -> Result<Settled, Error> {
         // Before anything is asked of GitHub: for a stranger's installation not even a token is minted.
         if let Some(reason) = self.unserved(event) {
             return Ok(ignored(reason));

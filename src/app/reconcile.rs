@@ -282,7 +282,7 @@ impl App {
             if self.store.knows_job(&target.key()).await? {
                 continue;
             }
-            let (state, reason) = self.event(None, &Event::Pull(event)).await?;
+            let (state, reason) = self.routed(None, &Event::Pull(event)).await?;
             if state == crate::store::DeliveryState::Handled {
                 tracing::info!("no webhook told of {}#{}: {reason}", place.repo, pull.number);
                 found += 1;

@@ -195,7 +195,10 @@ async fn a_request_for_changes_that_nobody_answers_for_a_week_is_escalated() {
     facts["comments"] = json!([said(1, "bob", "person", asked + DAY)]);
     ended(&looked(&facts).await.0, Value::Null);
     facts["comments"] = json!([]);
-    facts["commits"][1] = json!({ "sha": "2".repeat(40), "by": "octoswarm[bot]", "who": "ours", "at": asked + DAY });
+    facts["commits"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "sha": "2".repeat(40), "by": "octoswarm[bot]", "who": "ours", "at": asked + DAY }));
     ended(&looked(&facts).await.0, Value::Null);
 }
 
@@ -208,7 +211,10 @@ async fn a_pull_request_that_a_person_took_over_is_never_escalated() {
     let (document, stalled) = looked(&facts).await;
     ended(&document, json!("escalated"));
     assert_eq!(stalled.as_array().unwrap().len(), 1, "who asked for changes looked at it after the checks had failed");
-    facts["commits"][1] = json!({ "sha": "2".repeat(40), "by": "bob", "who": "person", "at": OPENED + 1_000 });
+    facts["commits"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "sha": "2".repeat(40), "by": "bob", "who": "person", "at": OPENED + 1_000 }));
     ended(&looked(&facts).await.0, Value::Null);
     facts["now"] = json!(OPENED + 15 * DAY);
     ended(&looked(&facts).await.0, json!("abandoned"));

@@ -104,18 +104,6 @@ fn each_field_dropped_or_nulled_either_does_not_matter_or_is_named() {
         let whole = format!("/{object}");
         only_these_are_needed(name, &activity(object, action), &[PLACE, &of_activity, &[&whole]].concat());
     }
-    let mut of_two = suite();
-    of_two["check_suite"]["pull_requests"] = json!([{ "number": 3 }, { "number": 4 }]);
-    let of_suite = [
-        "/check_suite",
-        "/check_suite/app/id",
-        "/check_suite/pull_requests",
-        "/check_suite/pull_requests/0",
-        "/check_suite/pull_requests/0/number",
-        "/check_suite/pull_requests/1",
-        "/check_suite/pull_requests/1/number",
-    ];
-    only_these_are_needed("check_suite", &of_two, &[PLACE, &of_suite].concat());
     let of_installation = [
         "/action",
         "/installation",
