@@ -7,6 +7,7 @@ mod contract;
 mod contribute;
 pub mod gate;
 pub mod mechanic;
+mod monitor;
 mod pack;
 mod registry;
 mod review;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::analysis::Engine;
-use crate::artifact::{AgentError, ContributeFacts, ErrorCode, ReviewFacts};
+use crate::artifact::{AgentError, ContributeFacts, ErrorCode, MonitorFacts, ReviewFacts};
 use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
@@ -42,6 +43,7 @@ pub struct Context {
 pub enum Scene {
     Review(Reviewing),
     Contribute(Contributing),
+    Monitor(Monitoring),
 }
 
 #[derive(Clone)]
@@ -68,13 +70,18 @@ impl Contributing {
     }
 }
 
+#[derive(Clone)]
+pub struct Monitoring {
+    pub facts: Arc<MonitorFacts>,
+}
+
 impl Context {
     /// # Errors
     /// The role reviews, and this is no review.
     pub fn reviewing(&self) -> Result<&Reviewing, Error> {
         match &self.scene {
             Scene::Review(scene) => Ok(scene),
-            Scene::Contribute(_) => Err(Error::Scene("a review")),
+            Scene::Contribute(_) | Scene::Monitor(_) => Err(Error::Scene("a review")),
         }
     }
 
@@ -83,7 +90,16 @@ impl Context {
     pub fn contributing(&self) -> Result<&Contributing, Error> {
         match &self.scene {
             Scene::Contribute(scene) => Ok(scene),
-            Scene::Review(_) => Err(Error::Scene("a contribution")),
+            Scene::Review(_) | Scene::Monitor(_) => Err(Error::Scene("a contribution")),
+        }
+    }
+
+    /// # Errors
+    /// The role follows a pull request, and there is none.
+    pub fn monitoring(&self) -> Result<&Monitoring, Error> {
+        match &self.scene {
+            Scene::Monitor(scene) => Ok(scene),
+            Scene::Review(_) | Scene::Contribute(_) => Err(Error::Scene("the monitoring of a pull request")),
         }
     }
 
@@ -93,6 +109,8 @@ impl Context {
             // A work tree has no commit of its own, but it has a tree.
             Scene::Review(scene) => [scene.facts.base.as_str(), scene.change.tree.as_str()],
             Scene::Contribute(scene) => [scene.facts.base.as_str(), scene.tree.id().as_str()],
+            // Nothing of the repository is read.
+            Scene::Monitor(scene) => ["", scene.facts.pull.head.as_str()],
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Planner, Pr, Scout, Tester};
+use super::monitor::Reviews;
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -32,6 +33,7 @@ impl Registry {
         registry.put(Tester);
         registry.put(Docs);
         registry.put(Pr);
+        registry.put(Reviews);
         registry
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::artifact::Content;
+use crate::artifact::activity::ReviewActivity;
 use crate::artifact::plan::{Task, TaskKind};
 use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, DocsChanges, IssueAnalysis, TestChanges};
 
@@ -37,6 +38,8 @@ pub enum Role {
     Docs,
     /// Writes the pull request.
     Pr,
+    /// What has become of it since.
+    Reviews,
 }
 
 /// How often an agent that failed is called again, and how long one call may take.
@@ -244,6 +247,16 @@ const CARDS: &[Card] = &[
         takes: Takes::None,
         about: "writes the pull request",
     },
+    Card {
+        role: Role::Reviews,
+        name: "reviews",
+        aliases: &["agent-8-reviews", "8-reviews"],
+        swarm_key: Some("8-reviews"),
+        file: Some(ReviewActivity::FILE),
+        policy: USUAL,
+        takes: Takes::None,
+        about: "follows the pull request until it is merged or closed",
+    },
 ];
 
 impl Role {
@@ -306,7 +319,7 @@ impl Role {
     /// has only questions.
     pub fn document(self, result: &Value) -> Option<Cow<'_, Value>> {
         match self {
-            Self::Tester | Self::Docs => Some(Cow::Borrowed(result.get("document").unwrap_or(result))),
+            Self::Tester | Self::Docs | Self::Reviews => Some(Cow::Borrowed(result.get("document").unwrap_or(result))),
             Self::Manager => {
                 let mut context = result.clone();
                 if let Value::Object(fields) = &mut context {

@@ -70,7 +70,7 @@ impl App {
         let answered_at = match self.store.job(id).await?.and_then(|row| row.job) {
             Some(Job::Fix(other)) => Some(other.comment),
             Some(Job::Contribute(other)) => other.comment,
-            Some(Job::Review(_) | Job::Delivery { .. } | Job::Command(_)) | None => return Ok(None),
+            Some(Job::Review(_) | Job::Delivery { .. } | Job::Command(_) | Job::Monitor(_)) | None => return Ok(None),
         };
         if answered_at == Some(target.comment) {
             return Ok(None);
@@ -262,7 +262,7 @@ fn unfinished(job: &JobRow) -> Option<StatusLine> {
         head: match &job.job {
             Some(Job::Review(target)) => Some(target.head.short().to_owned()),
             Some(Job::Fix(target)) => Some(target.head.short().to_owned()),
-            Some(Job::Delivery { .. } | Job::Command(_) | Job::Contribute(_)) | None => None,
+            Some(Job::Delivery { .. } | Job::Command(_) | Job::Contribute(_) | Job::Monitor(_)) | None => None,
         },
         state: state.to_owned(),
         detail: job.last_error.as_deref().map(|error| truncate_chars(error, DETAIL)).unwrap_or_default(),

@@ -284,7 +284,7 @@ pub(super) fn settings(config: &RepoConfig) -> ContributeSettings {
 }
 
 /// The status is there to be looked at: what cannot be shown does not undo what was done.
-fn shown(written: Result<(), artifact::shelf::Error>) {
+pub(super) fn shown(written: Result<(), artifact::shelf::Error>) {
     if let Err(error) = written {
         tracing::warn!(error = %error, "the swarm's status could not be written");
     }

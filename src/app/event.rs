@@ -99,8 +99,19 @@ impl App {
         Ok((state, reasons.join("; ")))
     }
 
-    /// Routes one event; `cause` is absent when no delivery told of it.
+    /// Does what one event asks for, and tells whoever follows the pull request that it is about; `cause` is absent when no
+    /// delivery told of it.
     pub(super) async fn event(&self, cause: Option<&DeliveryId>, event: &Event) -> Result<Settled, Error> {
+        let (state, reason) = self.routed(cause, event).await?;
+        Ok(match self.tell_follower(cause, event).await? {
+            None => (state, reason),
+            Some(told) if state == DeliveryState::Handled => (state, format!("{reason}; {told}")),
+            Some(told) => handled(told),
+        })
+    }
+
+    /// Without telling any follower.
+    pub(super) async fn routed(&self, cause: Option<&DeliveryId>, event: &Event) -> Result<Settled, Error> {
         // Before anything is asked of GitHub: for a stranger's installation not even a token is minted.
         if let Some(reason) = self.unserved(event) {
             return Ok(ignored(reason));
@@ -121,6 +132,7 @@ impl App {
             }
             Event::Issue(issue) => (self.repo(&issue.place), Some(&issue.place.default_branch)),
             Event::Comment(comment) => (self.repo(&comment.place), Some(&comment.place.default_branch)),
+            Event::Activity(_) => return Ok(ignored("it is about no pull request that this App follows")),
             Event::Installation(event) => return self.installation(event).await,
         };
         let names = Names::new(&identity.slug);
@@ -153,12 +165,13 @@ impl App {
     }
 
     /// Why nothing is done about the event, when its account is not on the list. What takes something away is always heard.
-    fn unserved(&self, event: &Event) -> Option<String> {
+    pub(super) fn unserved(&self, event: &Event) -> Option<String> {
         let account = match event {
             Event::Pull(pull) => pull.repo.owner(),
             Event::Rerequested { repo, .. } => repo.owner(),
             Event::Issue(issue) => issue.place.repo.owner(),
             Event::Comment(comment) => comment.place.repo.owner(),
+            Event::Activity(activity) => activity.place.repo.owner(),
             Event::Installation(event) => match event.action {
                 InstallationAction::Deleted { .. }
                 | InstallationAction::Suspended
@@ -190,7 +203,7 @@ impl App {
             Event::Issue(event) => still_there(repo.issue(event.issue.number).await)?.is_some_and(|issue| {
                 issue.open && issue.labels.iter().any(|label| label.eq_ignore_ascii_case(&config.label))
             }),
-            Event::Rerequested { .. } | Event::Comment(_) | Event::Installation(_) => false,
+            Event::Rerequested { .. } | Event::Comment(_) | Event::Activity(_) | Event::Installation(_) => false,
         })
     }
 
@@ -412,7 +425,7 @@ fn handled(reason: impl Into<String>) -> Settled {
     (DeliveryState::Handled, reason.into())
 }
 
-fn under_way(enqueued: Enqueued, key: String) -> String {
+pub(super) fn under_way(enqueued: Enqueued, key: String) -> String {
     match enqueued {
         Enqueued::New(_) => key,
         Enqueued::Existing(_) => format!("{key} is under way already"),
@@ -436,6 +449,7 @@ fn sender(event: &Event) -> &Sender {
         Event::Rerequested { sender, .. } => sender,
         Event::Issue(issue) => &issue.sender,
         Event::Comment(comment) => &comment.sender,
+        Event::Activity(activity) => &activity.sender,
         Event::Installation(installation) => &installation.sender,
     }
 }

@@ -22,6 +22,7 @@ impl App {
             Job::Command(target) => self.command(target, &leased).await,
             Job::Fix(target) => self.fix(target, &leased).await,
             Job::Contribute(target) => self.contribute(target, &leased).await,
+            Job::Monitor(target) => self.monitor(target, &leased).await,
         };
         done.map_err(|error| {
             let class = self.class(&error, &leased);
@@ -53,6 +54,7 @@ fn owner(job: &Job) -> Option<&str> {
         Job::Command(target) => target.place.repo.owner(),
         Job::Fix(target) => target.place.repo.owner(),
         Job::Contribute(target) => target.place.repo.owner(),
+        Job::Monitor(target) => target.place.repo.owner(),
     })
 }
 

@@ -16,6 +16,7 @@ mod handle;
 mod health;
 pub mod local;
 mod metrics;
+mod monitor;
 mod reconcile;
 mod review;
 pub mod runs;
@@ -52,6 +53,9 @@ pub const HANDLED: &[&str] = &[
     "issue_comment",
     "issues",
     "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "pull_request_review_thread",
 ];
 
 /// The server's parts, built by `wire`.

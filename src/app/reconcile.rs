@@ -260,6 +260,7 @@ impl App {
             let repo = self.repo(&place);
             found += self.sweep_pulls(&repo, &place, last - OVERLAP).await?;
             found += self.sweep_issues(&repo, &place, last - OVERLAP).await?;
+            found += self.sweep_watched(&repo, &place).await?;
         }
         self.store.set_cursor(&cursor, &began.to_string()).await?;
         Ok(found)
@@ -281,7 +282,7 @@ impl App {
             if self.store.knows_job(&target.key()).await? {
                 continue;
             }
-            let (state, reason) = self.event(None, &Event::Pull(event)).await?;
+            let (state, reason) = self.routed(None, &Event::Pull(event)).await?;
             if state == crate::store::DeliveryState::Handled {
                 tracing::info!("no webhook told of {}#{}: {reason}", place.repo, pull.number);
                 found += 1;

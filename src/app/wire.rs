@@ -23,7 +23,14 @@ impl App {
     /// # Errors
     /// When the state cannot be opened or is in use, or the key is not a private key.
     pub async fn new(config: &ServerConfig) -> Result<Self, Error> {
-        let clock = Clock::system();
+        Self::with_clock(config, Clock::system()).await
+    }
+
+    /// The same by another clock.
+    ///
+    /// # Errors
+    /// As [`App::new`] says.
+    pub async fn with_clock(config: &ServerConfig, clock: Clock) -> Result<Self, Error> {
         let started_at = clock.now();
         let meter = Arc::new(Meter::default());
         let github = Github::new(github::Options {

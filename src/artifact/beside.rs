@@ -1,9 +1,12 @@
-//! What tester and docs hand on inside a flow: the document that they leave (S2.15, S2.16), and the edits that it tells of.
+//! What tester, docs and reviews hand on inside a flow: the document that they leave (S2.15, S2.16, S2.18), and what it
+//! tells of.
 
 use serde::{Deserialize, Serialize};
 
 use super::Document;
+use super::activity::ReviewActivity;
 use super::generation::TestSuite;
+use super::reply::Stalled;
 use super::swarm::{DocsChanges, FileChange, TestChanges};
 
 /// The tester's output.
@@ -28,4 +31,13 @@ pub struct Documented {
     pub edits: Vec<FileChange>,
     /// What was not done, and what the reader should know, as sentences.
     pub notes: Vec<String>,
+}
+
+/// The reviews agent's output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Monitored {
+    /// `review-activity.json`.
+    pub document: Document<ReviewActivity>,
+    /// Why it was escalated; empty when it was not.
+    pub stalled: Vec<Stalled>,
 }

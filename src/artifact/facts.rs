@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::activity::{ReviewActivity, WatchedState};
 use super::swarm::{Alternative, SearchStats};
-use crate::domain::{FileDiff, NotRead, Severity, Sha, Untrusted};
+use crate::domain::{FileDiff, Millis, NotRead, Severity, Sha, Untrusted};
 
 /// Everything that a review starts from, beside the two trees themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,5 +136,129 @@ pub struct ContributeSettings {
 impl Default for ContributeSettings {
     fn default() -> Self {
         Self { max_files: 10, max_lines: 300, protected: Vec::new(), ignore: Vec::new(), disable: Vec::new() }
+    }
+}
+
+/// Everything that is known of a pull request of ours after it was opened. Texts are not among it: nothing is decided by
+/// what people write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonitorFacts {
+    /// When GitHub was asked.
+    pub now: Millis,
+    pub pull: PullFacts,
+    /// Oldest first.
+    pub commits: Vec<CommitFacts>,
+    /// Those that were submitted, oldest first.
+    pub reviews: Vec<GivenReview>,
+    /// Threads on the diff.
+    pub threads: Vec<ThreadFacts>,
+    /// The conversation.
+    pub comments: Vec<Said>,
+    /// The newest check run of each name and App on the head, but for our own.
+    pub checks: Vec<CheckFacts>,
+    /// What the last look found.
+    pub earlier: Option<ReviewActivity>,
+    pub settings: MonitorSettings,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullFacts {
+    pub url: String,
+    pub number: u64,
+    pub state: WatchedState,
+    pub head: Sha,
+    pub created_at: Millis,
+    /// When it was merged or closed.
+    pub ended_at: Option<Millis>,
+    pub merged_by: Option<String>,
+    pub merge_commit: Option<Sha>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Who {
+    /// Our App.
+    Ours,
+    /// Another App.
+    Bot,
+    Person,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitFacts {
+    pub sha: Sha,
+    /// The author's login, or the name in the commit where GitHub knows no account.
+    pub by: String,
+    pub who: Who,
+    pub at: Millis,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenReview {
+    pub id: u64,
+    pub by: String,
+    pub who: Who,
+    pub state: ReviewState,
+    /// The author may write to the repository, by GitHub's own word. Without that their verdict blocks nothing.
+    pub writes: bool,
+    pub at: Millis,
+    pub url: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewState {
+    Commented,
+    Approved,
+    ChangesRequested,
+    Dismissed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadFacts {
+    pub resolved: bool,
+    /// Oldest first.
+    pub comments: Vec<Said>,
+}
+
+/// A comment without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub id: u64,
+    pub by: String,
+    pub who: Who,
+    pub at: Millis,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckFacts {
+    pub name: String,
+    pub state: CheckState,
+    /// When it was completed.
+    pub at: Option<Millis>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckState {
+    /// Queued or at work.
+    Pending,
+    /// `success`, and `neutral` and `skipped`, which block nothing.
+    Passed,
+    Failed,
+}
+
+/// How long a pull request may wait for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonitorSettings {
+    /// Days after which something that needs a person, and that nobody reacted to, is handed to the maintainers.
+    pub stale_pr_days: u32,
+    /// Days of silence after which a pull request counts as abandoned.
+    pub max_review_wait_days: u32,
+}
+
+impl Default for MonitorSettings {
+    fn default() -> Self {
+        Self { stale_pr_days: 7, max_review_wait_days: 14 }
     }
 }

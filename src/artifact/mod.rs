@@ -28,12 +28,12 @@ pub mod shelf;
 pub mod status;
 pub mod swarm;
 
-pub use beside::{Documented, Tested};
+pub use beside::{Documented, Monitored, Tested};
 pub use check::check;
 pub use document::{Content, Document};
 pub use draft::{Proposal, PullDraft};
 pub use exchange::{AgentError, ErrorCode};
-pub use facts::{ContributeFacts, ReviewFacts};
+pub use facts::{ContributeFacts, MonitorFacts, ReviewFacts};
 pub use fault::Fault;
 pub use form::{FORMS, Form, Typed};
 pub use intent::{PullIntent, PushIntent, ReviewIntent};

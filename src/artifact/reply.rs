@@ -26,6 +26,8 @@ pub enum About {
     Refusal { actor: u64, verb: String },
     /// Too many commands in this conversation.
     Breaker { hour: i64 },
+    /// Our pull request waits for people, and nobody came: told once a pull request.
+    Escalation,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,12 +106,28 @@ pub enum Reply {
     Declined {
         why: String,
     },
+    /// Our pull request waits for what only people can do.
+    Escalated {
+        stalled: Vec<Stalled>,
+        /// For so many days nobody reacted.
+        days: u32,
+    },
     /// It was tried and did not work out; the hint says what a person can do.
     Failed {
         what: String,
         why: String,
         hint: Option<String>,
     },
+}
+
+/// What nobody has reacted to. Times are ISO 8601, UTC.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "stalled", rename_all = "kebab-case")]
+pub enum Stalled {
+    /// Somebody who may write to the repository asked for changes.
+    ChangesRequested { by: String, since: String },
+    /// These checks fail on the pull request's head.
+    ChecksFailed { checks: Vec<String>, since: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -233,6 +233,44 @@ pub enum Play {
         #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
         who: String,
     },
+    /// Review a pull request
+    Review {
+        #[arg(value_parser = number)]
+        number: u64,
+        verdict: Verdict,
+        #[arg(default_value = "Looked at it.")]
+        body: String,
+        /// Who reviews; nobody approves a pull request of their own
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+    /// Merge a pull request
+    Merge {
+        #[arg(value_parser = number)]
+        number: u64,
+        /// Who merges
+        #[arg(long = "as", value_name = "LOGIN", default_value = "mona")]
+        who: String,
+    },
+}
+
+/// What a review comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Verdict {
+    Approve,
+    RequestChanges,
+    Comment,
+}
+
+impl Verdict {
+    /// As GitHub spells it.
+    pub fn event(self) -> &'static str {
+        match self {
+            Self::Approve => "APPROVE",
+            Self::RequestChanges => "REQUEST_CHANGES",
+            Self::Comment => "COMMENT",
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,5 +1,5 @@
-//! The controls of another terminal: it comments, pushes, opens, files issues and labels them. Guarded, since any page in a
-//! browser reaches loopback.
+//! The controls of another terminal: it comments, pushes, opens, reviews, merges, files issues and labels them. Guarded,
+//! since any page in a browser reaches loopback.
 
 use std::sync::Arc;
 
@@ -67,6 +67,27 @@ struct Label {
     label: String,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Review {
+    repo: String,
+    number: u64,
+    #[serde(rename = "as")]
+    who: String,
+    /// `APPROVE`, `REQUEST_CHANGES` or `COMMENT`.
+    verdict: String,
+    body: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Merge {
+    repo: String,
+    number: u64,
+    #[serde(rename = "as")]
+    who: String,
+}
+
 pub async fn serve(shared: &Arc<Shared>, method: &str, what: &str, headers: &HeaderMap, body: &[u8]) -> Response {
     let told = headers.get("x-box-token").map(HeaderValue::as_bytes).unwrap_or_default();
     if told != shared.control_token.as_bytes() {
@@ -80,7 +101,11 @@ pub async fn serve(shared: &Arc<Shared>, method: &str, what: &str, headers: &Hea
         ("POST", "open") => open(&people, body).await,
         ("POST", "issue") => issue(&people, body).await,
         ("POST", "label") => label(&people, body).await,
-        _ => return plain(404, "there is no such control: state, comment, push, open, issue, label"),
+        ("POST", "review") => review(&people, body).await,
+        ("POST", "merge") => merge(&people, body).await,
+        _ => {
+            return plain(404, "there is no such control: state, comment, push, open, issue, label, review, merge");
+        }
     };
     match answer {
         Ok(value) => {
@@ -131,4 +156,16 @@ async fn label(people: &People, body: &[u8]) -> Result<Value, Error> {
     let wish: Label = parse(body)?;
     people.label(&wish.who, &wish.repo, wish.number, &wish.label).await?;
     Ok(json!({"number": wish.number}))
+}
+
+async fn review(people: &People, body: &[u8]) -> Result<Value, Error> {
+    let wish: Review = parse(body)?;
+    let id = people.review(&wish.who, &wish.repo, wish.number, &wish.verdict, &wish.body).await?;
+    Ok(json!({"id": id}))
+}
+
+async fn merge(people: &People, body: &[u8]) -> Result<Value, Error> {
+    let wish: Merge = parse(body)?;
+    let sha = people.merge_pull(&wish.who, &wish.repo, wish.number).await?;
+    Ok(json!({"sha": sha}))
 }

@@ -66,7 +66,7 @@ fn active() -> bool {
 }
 
 /// The events that the box knows, and the permission that each takes.
-const EVENTS: [(&str, &str); 9] = [
+const EVENTS: [(&str, &str); 11] = [
     ("check_run", "checks"),
     ("check_suite", "checks"),
     ("issue_comment", "issues"),
@@ -74,6 +74,8 @@ const EVENTS: [(&str, &str); 9] = [
     ("label", "issues"),
     ("pull_request", "pull_requests"),
     ("pull_request_review", "pull_requests"),
+    ("pull_request_review_comment", "pull_requests"),
+    ("pull_request_review_thread", "pull_requests"),
     ("push", "contents"),
     ("repository", "metadata"),
 ];

@@ -13,6 +13,8 @@ pub struct Clock(Source);
 enum Source {
     System,
     Manual(Arc<AtomicI64>),
+    /// The system's, ahead by so much.
+    Ahead(Arc<AtomicI64>),
 }
 
 impl Clock {
@@ -25,18 +27,28 @@ impl Clock {
         Self(Source::Manual(Arc::new(AtomicI64::new(start))))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the system for the time")]
+    /// The system's clock, which can be put ahead, for work that waits for days.
+    pub fn ahead() -> Self {
+        Self(Source::Ahead(Arc::default()))
+    }
+
     pub fn now(&self) -> Millis {
         match &self.0 {
-            Source::System => chrono::Utc::now().timestamp_millis(),
+            Source::System => system(),
             Source::Manual(now) => now.load(Ordering::SeqCst),
+            Source::Ahead(by) => system() + by.load(Ordering::SeqCst),
         }
     }
 
-    /// Moves a manual clock; a system clock moves by itself and ignores this.
+    /// Moves a manual clock, or puts one further ahead; a system clock moves by itself and ignores this.
     pub fn advance(&self, by: Millis) {
-        if let Source::Manual(now) = &self.0 {
-            now.fetch_add(by, Ordering::SeqCst);
+        if let Source::Manual(moved) | Source::Ahead(moved) = &self.0 {
+            moved.fetch_add(by, Ordering::SeqCst);
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that asks the system for the time")]
+fn system() -> Millis {
+    chrono::Utc::now().timestamp_millis()
 }

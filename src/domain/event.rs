@@ -22,7 +22,21 @@ pub enum Event {
     },
     Issue(IssueEvent),
     Comment(CommentEvent),
+    Activity(PullActivity),
     Installation(InstallationEvent),
+}
+
+/// Something happened to a pull request that asks nothing of us, but that its follower wants to know: a review, a comment
+/// on the diff, a thread resolved, a check suite completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullActivity {
+    pub place: Place,
+    pub number: PullNumber,
+    /// Who opened the pull request, where the payload tells; a check suite's does not.
+    pub author: Option<Sender>,
+    /// The App whose checks were completed. The sender of a suite is whoever pushed the commit, which may be us.
+    pub checks_of: Option<u64>,
+    pub sender: Sender,
 }
 
 /// Where something happened.

@@ -20,6 +20,8 @@ pub enum Job {
     Fix(FixTarget),
     /// Make the change that an issue asks for, and open a pull request with it.
     Contribute(Box<ContributeTarget>),
+    /// Look at what has become of a pull request that we opened for an issue.
+    Monitor(MonitorTarget),
 }
 
 /// The commands of one comment, by one person.
@@ -98,6 +100,16 @@ impl Asker {
     }
 }
 
+/// A pull request that is followed until it is merged or closed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonitorTarget {
+    pub place: Place,
+    pub number: PullNumber,
+    /// Asked for while the other one of the two was running: what that one has read may be older than the event.
+    #[serde(default)]
+    pub again: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewTarget {
     pub installation: InstallationId,
@@ -113,7 +125,7 @@ pub struct ReviewTarget {
 
 impl Job {
     /// Every `kind` there is.
-    pub const KINDS: [&'static str; 5] = ["delivery", "review", "command", "fix", "contribute"];
+    pub const KINDS: [&'static str; 6] = ["delivery", "review", "command", "fix", "contribute", "monitor"];
 
     pub fn kind(&self) -> &'static str {
         match self {
@@ -122,6 +134,7 @@ impl Job {
             Self::Command(_) => "command",
             Self::Fix(_) => "fix",
             Self::Contribute(_) => "contribute",
+            Self::Monitor(_) => "monitor",
         }
     }
 
@@ -133,6 +146,7 @@ impl Job {
             Self::Command(target) => target.key(),
             Self::Fix(target) => target.key(),
             Self::Contribute(target) => target.key(),
+            Self::Monitor(target) => target.key(),
         }
     }
 
@@ -144,6 +158,7 @@ impl Job {
             Self::Command(target) => Some(target.group()),
             Self::Fix(target) => Some(target.group()),
             Self::Contribute(target) => Some(target.group()),
+            Self::Monitor(target) => Some(target.group()),
         }
     }
 }
@@ -206,6 +221,20 @@ impl ContributeTarget {
     /// `issue/<repository id>/<number>`.
     pub fn group(&self) -> String {
         issue_group(self.place.repository, self.issue.number)
+    }
+}
+
+impl MonitorTarget {
+    /// `monitor/<repository id>/<number>`, and the same with `@again`: at most one waits while at most one runs, however many
+    /// events come.
+    pub fn key(&self) -> String {
+        let group = self.group();
+        if self.again { format!("{group}@again") } else { group }
+    }
+
+    /// `monitor/<repository id>/<number>`.
+    pub fn group(&self) -> String {
+        format!("monitor/{}/{}", self.place.repository, self.number)
     }
 }
 

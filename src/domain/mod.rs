@@ -21,15 +21,15 @@ pub use credential::{Credential, Identity};
 pub use diff::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind};
 pub use event::{
     Action, CommentAction, CommentEvent, Event, InstallationAction, InstallationEvent, Issue, IssueAction, IssueEvent,
-    Place, PullEvent, Sender,
+    Place, PullActivity, PullEvent, Sender,
 };
 pub use finding::{Category, Finding, Fingerprint, Fix, RuleId, Severity, Span};
 pub use ids::{
     CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha,
 };
 pub use job::{
-    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, Pinned, ReviewTarget, UnknownWord, command_group,
-    contribution_key, fix_group, issue_group,
+    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, UnknownWord,
+    command_group, contribution_key, fix_group, issue_group,
 };
 pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
 pub use ready::Ready;

@@ -88,6 +88,7 @@ endpoints! {
     MINT_TOKEN = App Reads POST "/app/installations/{}/access_tokens" [];
     GET_PULL = Read Reads GET "/repos/{}/{}/pulls/{}" [PullRequests: Read];
     LIST_FILES = Read Reads GET "/repos/{}/{}/pulls/{}/files" [PullRequests: Read];
+    LIST_PULL_COMMITS = Read Reads GET "/repos/{}/{}/pulls/{}/commits" [PullRequests: Read];
     LIST_REVIEWS = Read Reads GET "/repos/{}/{}/pulls/{}/reviews" [PullRequests: Read];
     CREATE_REVIEW = Write Writes POST "/repos/{}/{}/pulls/{}/reviews" [PullRequests: Write];
     UPDATE_REVIEW = Write Writes PUT "/repos/{}/{}/pulls/{}/reviews/{}" [PullRequests: Write];

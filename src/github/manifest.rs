@@ -70,6 +70,9 @@ mod tests {
                 "`actions` is asked for and never used",
                 "event `check_suite` is missing",
                 "event `issue_comment` is missing",
+                "event `pull_request_review` is missing",
+                "event `pull_request_review_comment` is missing",
+                "event `pull_request_review_thread` is missing",
                 "event `push` is subscribed and never used",
             ]
         );

@@ -42,7 +42,7 @@ use tokio::sync::OnceCell;
 
 pub use app::AppInfo;
 pub use check::{
-    ANNOTATIONS_PER_REQUEST, Annotation, AnnotationLevel, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus,
+    ANNOTATIONS_PER_REQUEST, Annotation, AnnotationLevel, AnyCheck, CheckRun, CheckRunId, CheckRunUpdate, CheckStatus,
     Conclusion, NewCheckRun, Output,
 };
 pub use comment::{Comment, Reaction};
@@ -58,7 +58,7 @@ pub use linked::LinkedPullInfo;
 pub use payload::Parsed;
 pub use probe::{HookConfig, Meeting, Rate};
 pub use public::Public;
-pub use pull::{NewPull, Pull, PullFile, PullState, PullUpdate};
+pub use pull::{NewPull, Pull, PullCommit, PullFile, PullState, PullUpdate};
 pub use redact::redact;
 pub use registration::{NewApp, create_app};
 pub use repository::RepoInfo;

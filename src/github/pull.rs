@@ -30,6 +30,24 @@ pub struct Pull {
     pub base_ref: String,
     pub base_sha: Sha,
     pub author: User,
+    /// When it was merged or closed.
+    pub closed_at: Option<Millis>,
+    /// Login of who merged it; lists do not tell.
+    pub merged_by: Option<String>,
+    /// The commit on the base that the merge made, once it is merged; before that, GitHub's test merge is not shown here.
+    pub merge_commit: Option<Sha>,
+}
+
+/// A commit of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullCommit {
+    pub sha: Sha,
+    /// The account that GitHub knows by the author's address; `None` when it knows none.
+    pub author: Option<User>,
+    /// The author's name as the commit itself says it: anybody may write any.
+    pub name: String,
+    /// When it was committed, as the commit itself says.
+    pub committed_at: Millis,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +108,37 @@ struct PullWire {
     head: SideWire,
     base: SideWire,
     user: Option<UserWire>,
+    closed_at: Option<DateTime<Utc>>,
+    merged_by: Option<UserWire>,
+    merge_commit_sha: Option<Sha>,
+}
+
+#[derive(Deserialize)]
+struct CommitWire {
+    sha: Sha,
+    author: Option<CommitUserWire>,
+    commit: CommitDataWire,
+}
+
+/// GitHub has answered `{}` for an address that no account has.
+#[derive(Deserialize)]
+struct CommitUserWire {
+    id: Option<u64>,
+    login: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CommitDataWire {
+    author: Option<SignatureWire>,
+    committer: Option<SignatureWire>,
+}
+
+#[derive(Deserialize)]
+struct SignatureWire {
+    name: Option<String>,
+    date: Option<DateTime<Utc>>,
 }
 
 #[derive(Deserialize)]
@@ -105,12 +154,28 @@ struct RepoWire {
     id: RepositoryId,
 }
 
+impl From<CommitWire> for PullCommit {
+    fn from(wire: CommitWire) -> Self {
+        let CommitDataWire { author, committer } = wire.commit;
+        let at = committer.and_then(|committer| committer.date);
+        Self {
+            sha: wire.sha,
+            author: wire.author.and_then(|user| {
+                Some(User { id: user.id?, login: user.login?, bot: user.kind.as_deref() == Some("Bot") })
+            }),
+            name: author.and_then(|author| author.name).unwrap_or_default(),
+            committed_at: at.map_or(0, |at| at.timestamp_millis()),
+        }
+    }
+}
+
 impl From<PullWire> for Pull {
     fn from(wire: PullWire) -> Self {
+        let merged = wire.merged.unwrap_or(wire.merged_at.is_some());
         Self {
             number: wire.number,
             state: wire.state,
-            merged: wire.merged.unwrap_or(wire.merged_at.is_some()),
+            merged,
             draft: wire.draft.unwrap_or(false),
             title: wire.title,
             body: wire.body.unwrap_or_default(),
@@ -123,6 +188,9 @@ impl From<PullWire> for Pull {
             base_ref: wire.base.name,
             base_sha: wire.base.sha,
             author: User::of(wire.user),
+            closed_at: wire.merged_at.or(wire.closed_at).map(|at| at.timestamp_millis()),
+            merged_by: wire.merged_by.map(|user| user.login),
+            merge_commit: wire.merge_commit_sha.filter(|_| merged),
         }
     }
 }
@@ -212,6 +280,15 @@ impl Repo {
             self.all(call, |page: Vec<PullWire>| page.into_iter().map(Pull::from).collect()).await?;
         pulls.retain(Pull::is_open);
         Ok(pulls)
+    }
+
+    /// Its commits, oldest first; GitHub lists 250 at most.
+    ///
+    /// # Errors
+    /// As [`Error`] says.
+    pub async fn pull_commits(&self, number: PullNumber) -> Result<Vec<PullCommit>, Error> {
+        let call = self.call(&endpoint::LIST_PULL_COMMITS, &[&number.to_string()]);
+        self.all(call, |page: Vec<CommitWire>| page.into_iter().map(PullCommit::from).collect()).await
     }
 
     /// The changed files with the hunks that GitHub shows; it lists 3,000 at most.

@@ -1,12 +1,13 @@
 //! Reviews of a pull request.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::Error;
 use super::user::{User, UserWire};
 use super::{Repo, endpoint};
-use crate::domain::{PullNumber, Sha};
+use crate::domain::{Millis, PullNumber, Sha};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
@@ -17,6 +18,10 @@ pub struct Review {
     pub state: String,
     /// Absent when the commit is gone.
     pub commit_id: Option<Sha>,
+    /// Absent while it is pending.
+    pub submitted_at: Option<Millis>,
+    /// Where people find it.
+    pub url: String,
 }
 
 /// A review to write. There is no field for the event: it is always COMMENT, we neither approve nor block.
@@ -55,6 +60,9 @@ struct ReviewWire {
     body: Option<String>,
     state: String,
     commit_id: Option<Sha>,
+    submitted_at: Option<DateTime<Utc>>,
+    #[serde(default)]
+    html_url: String,
 }
 
 impl From<ReviewWire> for Review {
@@ -65,6 +73,8 @@ impl From<ReviewWire> for Review {
             body: wire.body.unwrap_or_default(),
             state: wire.state,
             commit_id: wire.commit_id,
+            submitted_at: wire.submitted_at.map(|at| at.timestamp_millis()),
+            url: wire.html_url,
         }
     }
 }

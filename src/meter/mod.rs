@@ -42,8 +42,8 @@ pub const REFUSALS: [&str; 9] =
     ["unsigned", "too-large", "too-slow", "crowded", "broken-off", "content-type", "malformed", "method", "not-stored"];
 /// How an attempt at a job ends.
 const ATTEMPTS: [&str; 6] = ["completed", "retried", "postponed", "discarded", "cancelled", "lease-lost"];
-const FLOWS: [&str; 3] = ["review", "fix", "contribute"];
-const RUN_OUTCOMES: [&str; 9] = [
+const FLOWS: [&str; 4] = ["review", "fix", "contribute", "monitor"];
+const RUN_OUTCOMES: [&str; 14] = [
     "clean",
     "findings",
     "nothing-to-review",
@@ -51,6 +51,11 @@ const RUN_OUTCOMES: [&str; 9] = [
     "changed",
     "declined",
     "nothing-to-do",
+    "watched",
+    "merged",
+    "closed",
+    "abandoned",
+    "escalated",
     "failed",
     "cancelled",
 ];

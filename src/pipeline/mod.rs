@@ -10,18 +10,21 @@ mod crew;
 pub mod fix;
 mod flow;
 mod journal;
+pub mod monitor;
 pub mod plan;
 mod result;
 pub mod review;
 mod swarm;
+mod watch;
 
 pub use crew::{AgentSettings, Asked, Crew, Occasion, Order, Settings};
 pub use flow::{Flow, Outputs, RunOptions, Step, StepEnd, Stopped};
 pub use journal::{FACTS, Journal, RESULT};
 pub use swarm::{Cycle, Swarms};
+pub use watch::Watched;
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN, monitor::MONITOR];
 
 use crate::{agent, artifact, store};
 

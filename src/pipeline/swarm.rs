@@ -16,14 +16,14 @@ use crate::domain::Clock;
 use crate::stdx::file;
 use crate::stdx::text::iso8601;
 
-const STATUS: &str = "swarm-status.json";
+pub(super) const STATUS: &str = "swarm-status.json";
 /// Who stands in it, at work or not.
 const KEYS: [&str; 8] = ["1-scout", "2-analyst", "3-explorer", "4-coder", "5-tester", "6-docs", "7-pr", "8-reviews"];
 
 /// All repositories of a node, under one folder.
 #[derive(Debug, Clone)]
 pub struct Swarms {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     clock: Clock,
     /// Repositories at whose contribution somebody works: one at a time (A2.6).
     busy: Arc<Mutex<Vec<String>>>,
@@ -35,7 +35,7 @@ pub struct Cycle {
     swarms: Swarms,
     /// `owner__name`.
     name: String,
-    shelf: Shelf,
+    pub(super) shelf: Shelf,
     /// As it stands on the disk; none before [`Cycle::begin`].
     status: Mutex<Option<SwarmStatus>>,
     id: String,
@@ -72,7 +72,11 @@ impl Swarms {
             folders => folders?,
         };
         for folder in folders {
-            file::remove_unfinished(&folder?.path())?;
+            let folder = folder?.path();
+            file::remove_unfinished(&folder)?;
+            for cycle in super::watch::cycles(&folder)? {
+                file::remove_unfinished(&cycle)?;
+            }
         }
         Ok(())
     }
@@ -166,9 +170,9 @@ impl Cycle {
             status.current_pr = Some(pull.to_owned());
             let stats = &mut status.stats;
             stats.cycles_completed += 1;
+            stats.prs_created += 1;
             if let Some(issue) = status.current_issue.as_ref().filter(|issue| !stats.issues_contributed.contains(issue))
             {
-                stats.prs_created += 1;
                 stats.issues_contributed.push(issue.clone());
             }
         })
@@ -199,7 +203,7 @@ impl Cycle {
     }
 
     /// The status on the disk; one that cannot be read is put away with its cycle's documents and begun anew.
-    fn last(&self) -> Result<Option<SwarmStatus>, Error> {
+    pub(super) fn last(&self) -> Result<Option<SwarmStatus>, Error> {
         match self.shelf.read(STATUS) {
             Err(Error::Disk(error)) => Err(Error::Disk(error)),
             found => Ok(found.unwrap_or_default()),
@@ -229,7 +233,7 @@ impl Cycle {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) -> String {
+    pub(super) fn now(&self) -> String {
         iso8601(self.swarms.clock.now())
     }
 }
@@ -239,7 +243,7 @@ fn at_work_on(status: &SwarmStatus, issue: &str) -> bool {
     working && status.current_issue.as_deref() == Some(issue)
 }
 
-fn idle() -> AgentStatus {
+pub(super) fn idle() -> AgentStatus {
     AgentStatus { status: AgentState::Idle, last_run: None }
 }
 
@@ -272,11 +276,12 @@ fn phase(role: Role) -> Phase {
         | Role::Improvement
         | Role::Critical => Phase::Development,
         Role::Pr => Phase::PrCreation,
+        Role::Reviews => Phase::ReviewMonitoring,
     }
 }
 
 /// `owner__name` in lower case (A2.7): an owner's login holds no `__`, so no two repositories meet.
-fn folder_name(owner: &str, repo: &str) -> io::Result<String> {
+pub(super) fn folder_name(owner: &str, repo: &str) -> io::Result<String> {
     let plain = |part: &str| {
         !part.is_empty()
             && part.len() <= 100

@@ -70,6 +70,11 @@ pub(super) fn parse_review(body: &str) -> Option<&str> {
     parse(body, "review")
 }
 
+/// The key of the contribution that a pull request's body names.
+pub(super) fn parse_pull(body: &str) -> Option<&str> {
+    parse(body, "pull")
+}
+
 pub(super) fn parse_finding(body: &str) -> Option<Fingerprint> {
     Fingerprint::parse(parse(body, "finding")?)
 }
@@ -184,6 +189,8 @@ mod tests {
             body: String::new(),
             state: "COMMENTED".into(),
             commit_id: None,
+            submitted_at: None,
+            url: String::new(),
         };
         assert!(is_own_review(&app(), &by("octoswarm[bot]", true)));
         assert!(!is_own_review(&app(), &by("octoswarm[bot]", false)));

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use error::Error;
-pub use pull::Opened;
+pub use pull::{Opened, contribution_of};
 pub use push::{CommitMode, Pushed};
 pub use reply::ReactTo;
 pub use thread::OpenThread;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Error, Publisher, marker, render};
 use crate::artifact::PullIntent;
-use crate::domain::PullNumber;
+use crate::domain::{IssueNumber, PullNumber, RepositoryId};
 use crate::github::{self, AppInfo, NewPull, Pull, Repo};
 use crate::store::{EffectRow, EffectState};
 
@@ -112,6 +112,16 @@ impl Publisher {
         self.ledger.proved(key, &json!({ "pull": pull.number, "url": pull.url })).await?;
         Ok(opened(pull, adopted))
     }
+}
+
+/// The issue for which our App opened this pull request, from a branch of this very repository. By its author's account and
+/// our marker: what a stranger writes makes no pull request ours.
+pub fn contribution_of(app: &AppInfo, repo: RepositoryId, pull: &Pull) -> Option<IssueNumber> {
+    if !marker::is_own(app, &pull.author) || pull.head_repo.is_some_and(|head| head != repo) {
+        return None;
+    }
+    let issue = marker::parse_pull(&pull.body)?.strip_prefix(&format!("contribute/{repo}/"))?;
+    issue.parse().ok().map(IssueNumber)
 }
 
 fn effect_key(key: &str) -> String {

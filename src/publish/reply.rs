@@ -46,7 +46,8 @@ impl Publisher {
     }
 
     /// Says the reply in the comment that is about this, and returns that comment. What it says already is not written again,
-    /// also when somebody edited or deleted it since. A refusal and a breaker are said once and never change.
+    /// also when somebody edited or deleted it since. A refusal, a breaker and an escalation are
+    /// said once and never change.
     ///
     /// # Errors
     /// `Superseded` when the job lost its lease; else GitHub's or the ledger's.
@@ -108,7 +109,7 @@ impl Publisher {
 }
 
 /// `answer/<repository>/<comment>`, `contribution/<repository>/<issue>`, `refusal/<repository>/<number>/<actor>/<verb>`,
-/// `breaker/<repository>/<number>/<hour>`.
+/// `breaker/<repository>/<number>/<hour>`, `escalation/<repository>/<number>`.
 fn key(repo: &Repo, intent: &ReplyIntent) -> String {
     let (repository, number) = (repo.id(), intent.number);
     match &intent.about {
@@ -116,6 +117,7 @@ fn key(repo: &Repo, intent: &ReplyIntent) -> String {
         About::Contribution => format!("contribution/{repository}/{number}"),
         About::Refusal { actor, verb } => format!("refusal/{repository}/{number}/{actor}/{}", marker::part(verb)),
         About::Breaker { hour } => format!("breaker/{repository}/{number}/{hour}"),
+        About::Escalation => format!("escalation/{repository}/{number}"),
     }
 }
 
@@ -123,7 +125,7 @@ fn key(repo: &Repo, intent: &ReplyIntent) -> String {
 fn changes(about: &About) -> bool {
     match about {
         About::Comment { .. } | About::Contribution => true,
-        About::Refusal { .. } | About::Breaker { .. } => false,
+        About::Refusal { .. } | About::Breaker { .. } | About::Escalation => false,
     }
 }
 
@@ -132,7 +134,7 @@ fn changes(about: &About) -> bool {
 fn amended(before: Option<&Value>, intent: &ReplyIntent) -> Value {
     let topic = match &intent.about {
         About::Comment { topic, .. } => topic.as_str(),
-        About::Contribution | About::Refusal { .. } | About::Breaker { .. } => "",
+        About::Contribution | About::Refusal { .. } | About::Breaker { .. } | About::Escalation => "",
     };
     let of_command = matches!(intent.about, About::Comment { .. });
     let is_working = |reply: &Reply| matches!(reply, Reply::Working { .. });

@@ -9,7 +9,8 @@ use crate::command::{self, Commands};
 use crate::config::RepoConfig;
 use crate::domain::{
     Action, Asker, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent,
-    PullEvent, ReviewTarget, Sender, UnknownWord, fix_group, issue_group,
+    MonitorTarget, Place, PullActivity, PullEvent, PullNumber, ReviewTarget, Sender, UnknownWord, fix_group,
+    issue_group,
 };
 use crate::stdx::hash;
 
@@ -55,8 +56,47 @@ pub fn route(config: &RepoConfig, names: &Names, event: &Event) -> Route {
         },
         Event::Issue(issue) => of_issue(config, issue),
         Event::Comment(comment) => of_comment(names, comment),
+        Event::Activity(_) => Route::Ignore("asks for nothing by itself".into()),
         Event::Installation(_) => Route::Ignore("of no repository".into()),
     }
+}
+
+/// Whose follower wants to know of an event, whatever else it asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Followed {
+    pub target: MonitorTarget,
+    /// The payload says that we opened it. A check suite's does not tell who did.
+    pub ours: bool,
+}
+
+/// Which pull request of ours an event is about; `None` when its author is somebody else, and for what we did ourselves.
+/// A first sieve: whether the pull request is ours is asked of GitHub when it is looked at. `app` is our App's id.
+pub fn followed(names: &Names, app: u64, event: &Event) -> Option<Followed> {
+    let us = |who: &Sender| who.bot && who.login == names.bot_login();
+    let (place, number, ours) = match event {
+        Event::Pull(pull) if us(&pull.author) => {
+            let place = Place {
+                installation: pull.installation,
+                repository: pull.repository,
+                repo: pull.repo.clone(),
+                default_branch: pull.default_branch.clone(),
+            };
+            (place, pull.number, true)
+        }
+        Event::Comment(comment) if comment.issue.pull && us(&comment.issue.author) && !us(&comment.sender) => {
+            (comment.place.clone(), PullNumber(comment.issue.number.0), true)
+        }
+        Event::Activity(PullActivity { checks_of: Some(by), place, number, .. }) if *by != app => {
+            (place.clone(), *number, false)
+        }
+        Event::Activity(PullActivity { checks_of: None, author: Some(author), place, number, sender })
+            if us(author) && !us(sender) =>
+        {
+            (place.clone(), *number, true)
+        }
+        _ => return None,
+    };
+    Some(Followed { target: MonitorTarget { place, number, again: false }, ours })
 }
 
 fn of_issue(config: &RepoConfig, event: &IssueEvent) -> Route {
@@ -347,5 +387,49 @@ mod tests {
     fn a_repository_may_decline() {
         let config = RepoConfig { review: false, ..RepoConfig::default() };
         check(&config, pull(Action::Opened), "ignore: `review: false`");
+    }
+
+    /// The key of the look that the event asks for, or nothing.
+    #[track_caller]
+    fn check_followed(event: Event, want: &str) {
+        let found = followed(&Names::new("octoswarm"), 42, &event);
+        let shown = found.map(|it| format!("{}{}", it.target.key(), if it.ours { " ours" } else { "" }));
+        assert_eq!(shown.unwrap_or_default(), want, "{event:?}");
+    }
+
+    fn activity(author: Option<Sender>, checks_of: Option<u64>, by: Sender) -> Event {
+        Event::Activity(PullActivity { place: place(), number: PullNumber(3), author, checks_of, sender: by })
+    }
+
+    #[test]
+    fn s2_7_what_happens_to_our_pull_request_is_followed_and_what_we_do_ourselves_is_not() {
+        let us = || sender(77, "octoswarm[bot]", true);
+        let mona = || sender(11, "mona", false);
+        for action in [Action::Opened, Action::Pushed, Action::Closed, Action::Reopened, Action::ConvertedToDraft] {
+            check_followed(Event::Pull(PullEvent { author: us(), ..pull(action) }), "monitor/2/3 ours");
+            check_followed(Event::Pull(pull(action)), "");
+        }
+        let on_ours = |by: Sender| {
+            let issue = Issue { author: us(), ..issue(true) };
+            Event::Comment(CommentEvent { issue, sender: by, ..comment(CommentAction::Created, "Nice.") })
+        };
+        check_followed(on_ours(mona()), "monitor/2/7 ours");
+        check_followed(on_ours(us()), "");
+        check_followed(activity(Some(us()), None, mona()), "monitor/2/3 ours");
+        check_followed(activity(Some(us()), None, us()), "");
+        check_followed(activity(Some(mona()), None, mona()), "");
+        check_followed(activity(Some(sender(5, "octoswarm[bot]", false)), None, mona()), "");
+    }
+
+    #[test]
+    fn s2_7_checks_of_others_may_be_about_ours_whoever_pushed() {
+        let us = || sender(77, "octoswarm[bot]", true);
+        check_followed(activity(None, Some(99), us()), "monitor/2/3");
+        check_followed(activity(None, Some(42), us()), "");
+    }
+
+    #[test]
+    fn what_only_tells_of_a_pull_request_asks_for_nothing_by_itself() {
+        check_event(activity(None, Some(99), sender(11, "mona", false)), "ignore: asks for nothing by itself");
     }
 }

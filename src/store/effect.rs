@@ -7,7 +7,7 @@ use sqlx::{Row, SqliteConnection};
 
 use super::row::{self, stored_enum};
 use super::{Error, Store};
-use crate::domain::{Millis, RunId};
+use crate::domain::{Millis, PullNumber, RunId};
 
 stored_enum!(
     EffectState, "effect" {
@@ -182,6 +182,22 @@ impl Store {
             .fetch_optional(&mut *self.reader().await?)
             .await?;
         row.as_ref().map(load).transpose()
+    }
+
+    /// Whether an effect whose key begins so was proved by that pull request.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn proves_pull(&self, prefix: &str, pull: PullNumber) -> Result<bool, Error> {
+        let found: Option<i64> = sqlx::query_scalar(
+            "SELECT 1 FROM effect
+             WHERE key >= ?1 AND key < ?1 || '~' AND state = 'proved' AND json_extract(proof, '$.pull') = ?2 LIMIT 1",
+        )
+        .bind(prefix)
+        .bind(pull.0.cast_signed())
+        .fetch_optional(&mut *self.reader().await?)
+        .await?;
+        Ok(found.is_some())
     }
 
     /// In the order they were intended.

@@ -393,7 +393,7 @@ fn the_demo_comes_out_right_and_says_so_in_one_document() {
     let story: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(story["ok"], true);
     let scenarios = story["scenarios"].as_array().unwrap();
-    assert!(scenarios.len() >= 13 && scenarios.iter().all(|scenario| scenario["ok"] == true));
+    assert!(scenarios.len() >= 14 && scenarios.iter().all(|scenario| scenario["ok"] == true));
     let comments = story["review_comments"].as_array().unwrap();
     for key in ["path", "line", "side", "category", "severity", "rule"] {
         assert!(comments.iter().all(|comment| !comment[key].is_null()), "every comment has its {key}");

@@ -24,6 +24,15 @@ pub const TITLE: &str = "Loading settings can run code";
 pub const BODY: &str = "We use `yaml.load` on files that users upload. Somebody could smuggle in Python objects that way.\n\
                         Please switch every place to the safe loader.\n";
 
+/// The folder of the only run that left that document.
+#[track_caller]
+fn run_folder(world: &World, document: &str) -> std::path::PathBuf {
+    let runs = std::fs::read_dir(world.state_dir().join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut with: Vec<_> = runs.filter(|run| run.join(document).exists()).collect();
+    assert_eq!(with.len(), 1, "runs with {document}");
+    with.remove(0)
+}
+
 #[tokio::test]
 async fn a_labelled_issue_becomes_a_pull_request() {
     let world = with_unsafe_yaml().await;
@@ -66,8 +75,7 @@ async fn the_commit_carries_the_identity_of_the_app() {
 async fn the_documents_of_the_run_lie_in_its_folder() {
     let world = with_unsafe_yaml().await;
     world.ask(TITLE, BODY).await;
-    let runs = world.state_dir().join("runs");
-    let folder = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let folder = run_folder(&world, "pr-created.json");
     for (file, agent) in [
         ("current-issue.json", "agent-1-scout"),
         ("issue-analysis.json", "agent-2-analyst"),
@@ -160,7 +168,7 @@ async fn s2_15_s2_16_tests_and_documentation_are_part_of_the_one_commit() {
     for part in ["`tests/test_a.py` (+1 −1)", "`CHANGELOG.md` (+1 −0)", "Tests: ", "Documentation: "] {
         assert!(body.contains(part), "{part}: {body}");
     }
-    let folder = std::fs::read_dir(world.state_dir().join("runs")).unwrap().next().unwrap().unwrap().path();
+    let folder = run_folder(&world, "pr-created.json");
     let document = |file: &str| -> serde_json::Value {
         serde_json::from_slice(&std::fs::read(folder.join(file)).unwrap()).unwrap()
     };

@@ -20,6 +20,7 @@ mod adopting;
 mod beside;
 mod drafting;
 mod exploring;
+mod following;
 mod managing;
 mod planning;
 mod scouting;

@@ -29,6 +29,7 @@ mod github;
 mod kill_loop;
 mod mailbox;
 mod metrics;
+mod monitor;
 mod packaging;
 mod publish;
 mod queue;

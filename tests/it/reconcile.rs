@@ -69,6 +69,8 @@ async fn open_pull_requests_and_labels_are_compared_with_the_rows() {
     world.settle().await;
     assert_eq!(world.comments(number).len(), 2);
     assert_eq!(world.own_pulls().len(), 1);
+    assert_eq!(world.app.sweep().await.unwrap(), 1, "nothing told of our own pull request: it is looked at");
+    world.settle().await;
     assert_eq!(world.app.sweep().await.unwrap(), 0, "nothing is done twice");
     world.reviews(number);
     world.end().await;

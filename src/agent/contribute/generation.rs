@@ -34,6 +34,7 @@ async fn old_text(cx: &Context, role: Role, path: &str) -> Result<Option<String>
     let side = match &cx.scene {
         Scene::Contribute(scene) => scene.tree.read(path).await?,
         Scene::Review(scene) => scene.change.new_side(path).await?,
+        Scene::Monitor(_) => return Err(Error::Scene("a contribution or a review")),
     };
     match side {
         Side::Text(text) => Ok(Some(text)),

@@ -62,6 +62,7 @@ impl Agent for Manager {
                 };
                 Ok(Snapshot { context: whole(cx, scene, &facts, &brief).await?, reading: None })
             }
+            Scene::Monitor(_) => Err(Error::Scene("a review or a contribution")),
         }
     }
 

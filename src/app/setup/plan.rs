@@ -340,9 +340,12 @@ mod tests {
             ("issue_comment", "issues"),
             ("issues", "issues"),
             ("pull_request", "pull_requests"),
+            ("pull_request_review", "pull_requests"),
+            ("pull_request_review_comment", "pull_requests"),
+            ("pull_request_review_thread", "pull_requests"),
         ] {
             assert!(events.contains(&event) && manifest["default_permissions"][permission] == "write", "{event}");
         }
-        assert_eq!(events.len(), 5, "an event that is new here needs its permission above");
+        assert_eq!(events.len(), 8, "an event that is new here needs its permission above");
     }
 }

@@ -1,4 +1,4 @@
-//! `octoswarm demo comment|push|open|issue|label`: acting in a box that stays up in another terminal.
+//! `octoswarm demo comment|push|open|issue|label|review|merge`: acting in a box that stays up in another terminal.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,10 @@ fn request(play: Play) -> anyhow::Result<(&'static str, Value)> {
         Play::Label { number, label, who } => {
             ("label", json!({"repo": REPO, "number": number, "as": who, "label": label}))
         }
+        Play::Review { number, verdict, body, who } => {
+            ("review", json!({"repo": REPO, "number": number, "as": who, "verdict": verdict.event(), "body": body}))
+        }
+        Play::Merge { number, who } => ("merge", json!({"repo": REPO, "number": number, "as": who})),
     })
 }
 

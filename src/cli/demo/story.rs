@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -439,6 +440,11 @@ impl Story {
         // Ending anyway: a child that cannot be killed has died by itself.
         let _dead = self.server.kill().await;
         self.github.stop().await;
+    }
+
+    /// The server's folder.
+    pub(super) fn state(&self) -> PathBuf {
+        self.server.state()
     }
 
     pub(super) fn people(&self) -> People {

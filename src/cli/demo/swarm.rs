@@ -36,6 +36,10 @@ impl Story {
             "SIGKILL after the push took effect, and again after the pull request did, before either is recorded",
         )?;
         let checks = self.killed_twice().await;
+        self.outcome(checks).await?;
+
+        self.scenario("merged", "mona approves and merges what the App has opened for her issue")?;
+        let checks = self.merged().await;
         self.outcome(checks).await
     }
 
@@ -161,6 +165,34 @@ impl Story {
         let text = self.text_at(own.last().context("the App's pull request")?, "core/src/price.rs")?;
         checks.that(text.contains("(net * tax_percent + 50) / 100"), "the patch should be in it");
         Ok(checks)
+    }
+
+    async fn merged(&mut self) -> anyhow::Result<Checks> {
+        let number = self.own_pulls().last().context("the App's pull request")?.number;
+        let before = self.said(number).len();
+        self.people().ready_for_review("mona", REPO, number).await?;
+        self.people().review("mona", REPO, number, "APPROVE", "").await?;
+        let commit = self.people().merge_pull("mona", REPO, number).await?;
+        self.settle().await?;
+        let mut checks = Checks::default();
+        let activity = self.document("review-activity.json")?;
+        let outcome = &activity["final_outcome"];
+        checks.that(activity["pr"]["number"] == number, "the pull request should be followed");
+        checks.that(
+            outcome["result"] == "merged" && outcome["merged_by"] == "mona" && outcome["merge_commit"] == commit,
+            format!("the outcome should be the merge, not {outcome}"),
+        );
+        checks.that(activity["current_status"]["approvals"] == 1, "her approval should be counted");
+        checks.that(self.document("swarm-status.json")?["stats"]["prs_merged"] == 1, "the merge should be counted");
+        checks.that(self.said(number).len() == before, "nothing should have been said");
+        Ok(checks)
+    }
+
+    /// What the server keeps of the repository's current cycle.
+    fn document(&self, name: &str) -> anyhow::Result<serde_json::Value> {
+        let path = self.state().join("swarms").join(REPO.replace('/', "__")).join(name);
+        let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Ok(serde_json::from_slice(&text)?)
     }
 
     /// Opens one of the prepared issues and labels it.

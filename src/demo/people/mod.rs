@@ -225,7 +225,8 @@ impl People {
     /// "Re-run all checks" at a commit.
     pub async fn rerequest_suite(&self, by: &str, repo: &str, sha: &str) -> Result<(), Error> {
         self.act(repo, |world, id| {
-            let suite = world.repo(id)?.suites.values().find(|s| s.head_sha == sha).map(|s| s.id);
+            let ours = world.app_id;
+            let suite = world.repo(id)?.suites.values().find(|s| s.head_sha == sha && s.app_id == ours).map(|s| s.id);
             world.suite_event(id, suite.ok_or_else(Refusal::not_found)?, "rerequested", by)
         })
     }
@@ -233,6 +234,28 @@ impl People {
     /// A check run of another App on the same commit; returns its id.
     pub async fn foreign_check(&self, repo: &str, sha: &str, name: &str) -> Result<u64, Error> {
         self.act(repo, |world, id| world.foreign_check(id, sha, name))
+    }
+
+    /// That App's run comes to its end: `success`, `failure` and so on.
+    pub async fn complete_foreign_check(&self, repo: &str, run: u64, conclusion: &str) -> Result<(), Error> {
+        self.act(repo, |world, id| world.complete_foreign_check(id, run, conclusion))
+    }
+
+    /// A review without comments on lines: `APPROVE`, `REQUEST_CHANGES` or `COMMENT`; returns its id.
+    pub async fn review(&self, author: &str, repo: &str, number: u64, verdict: &str, body: &str) -> Result<u64, Error> {
+        let review = NewReview { event: Some(verdict.to_owned()), body: Some(body.to_owned()), ..NewReview::default() };
+        self.act(repo, |world, id| world.create_review(id, number, author, review))
+    }
+
+    /// The same by another App: `bot` is its login, as in `helper[bot]`.
+    pub async fn review_as_bot(&self, bot: &str, repo: &str, number: u64, verdict: &str) -> Result<u64, Error> {
+        self.shared.world().add_user(bot, "Bot");
+        self.review(bot, repo, number, verdict, "Looked at by a machine.").await
+    }
+
+    /// Takes the weight from an approval or a request for changes; who may write to the repository may.
+    pub async fn dismiss_review(&self, by: &str, repo: &str, review: u64) -> Result<(), Error> {
+        self.act(repo, |world, id| world.dismiss_review(id, review, by))
     }
 
     /// Commits every open suggestion of a pull request at once and returns the changed files.

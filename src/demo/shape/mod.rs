@@ -294,7 +294,10 @@ pub fn check_suite(world: &World, repo: u64, id: u64) -> Result<Value, Refusal> 
     let suite = r.suites.get(&id).ok_or_else(Refusal::not_found)?;
     let runs: Vec<_> = r.checks.values().filter(|c| c.suite == id).collect();
     let done = !runs.is_empty() && runs.iter().all(|c| c.status == "completed");
-    let conclusion = done.then(|| runs.iter().find_map(|c| c.conclusion.clone())).flatten();
+    // What is worst says how the suite ended.
+    let failed =
+        runs.iter().find(|c| !matches!(c.conclusion.as_deref(), Some("success" | "neutral" | "skipped") | None));
+    let conclusion = done.then(|| failed.or(runs.first()).and_then(|c| c.conclusion.clone())).flatten();
     let api = format!("{}/repos/{}/check-suites/{id}", world.api(), r.full_name());
     Ok(json!({
         "id": id,
@@ -308,7 +311,7 @@ pub fn check_suite(world: &World, repo: u64, id: u64) -> Result<Value, Refusal> 
         "after": suite.head_sha,
         "created_at": time(suite.created_at),
         "updated_at": time(suite.created_at),
-        "app": app(world, world.app_id),
+        "app": app(world, suite.app_id),
         "head_commit": commit(world, repo, &suite.head_sha)?["commit"].clone(),
         "latest_check_runs_count": runs.len(),
         "check_runs_url": format!("{api}/check-runs"),

@@ -52,6 +52,11 @@ const STATUSES: [&str; 3] = ["queued", "in_progress", "completed"];
 const CONCLUSIONS: [&str; 7] =
     ["success", "failure", "neutral", "cancelled", "skipped", "timed_out", "action_required"];
 
+/// Between the App's id and that of somebody else's.
+const OTHER_APP: u64 = 7_000_000;
+/// Who that other App is when it acts.
+const OTHERS: &str = "somebody-elses-ci[bot]";
+
 fn wrong(field: &str, message: impl Into<String>) -> Refusal {
     Refusal::invalid("CheckRun", field, "invalid", message)
 }
@@ -61,7 +66,12 @@ impl World {
         self.repo(repo)?.checks.get(&id).ok_or_else(Refusal::not_found)
     }
 
-    pub fn create_check(&mut self, repo: u64, mut new: CheckChange) -> Result<u64, Refusal> {
+    /// A check run of the App itself.
+    pub fn create_check(&mut self, repo: u64, new: CheckChange) -> Result<u64, Refusal> {
+        self.check_of(self.app_id, repo, new)
+    }
+
+    fn check_of(&mut self, app_id: u64, repo: u64, mut new: CheckChange) -> Result<u64, Refusal> {
         let name = new.name.take().ok_or_else(|| wrong("name", "name is missing"))?;
         let head_sha = new.head_sha.take().ok_or_else(|| wrong("head_sha", "head_sha is missing"))?;
         let known = head_sha.len() == 40
@@ -70,8 +80,8 @@ impl World {
         if !known {
             return Err(Refusal::new(422, format!("No commit found for SHA: {head_sha}")));
         }
-        let suite = self.suite(repo, &head_sha, None, None)?;
-        let (id, app_id) = (self.id(), self.app_id);
+        let suite = self.suite(app_id, repo, &head_sha, None, None)?;
+        let (id, by) = (self.id(), self.bot_of(app_id));
         let mut run = CheckRun {
             id,
             suite,
@@ -93,30 +103,45 @@ impl World {
         change(&mut run, new, &shape::time(self.now()))?;
         let done = run.status == "completed";
         self.repo_mut(repo)?.checks.insert(id, run);
-        self.check_event(repo, id, "created", &self.bot())?;
+        self.check_event(repo, id, "created", &by)?;
         if done {
-            self.check_event(repo, id, "completed", &self.bot())?;
+            self.check_event(repo, id, "completed", &by)?;
+            self.suite_completed(repo, suite)?;
         }
         Ok(id)
     }
 
+    fn bot_of(&mut self, app_id: u64) -> String {
+        if app_id == self.app_id {
+            return self.bot();
+        }
+        self.add_user(OTHERS, "Bot");
+        OTHERS.to_owned()
+    }
+
     pub fn update_check(&mut self, repo: u64, id: u64, new: CheckChange) -> Result<(), Refusal> {
-        let mut run = self.check(repo, id)?.clone();
+        let run = self.check(repo, id)?.clone();
         if run.app_id != self.app_id {
             return Err(Refusal::new(
                 403,
                 "Invalid app_id `app_id` - check run can only be modified by the GitHub App that created it.",
             ));
         }
+        self.change_check(repo, run, new)
+    }
+
+    fn change_check(&mut self, repo: u64, mut run: CheckRun, new: CheckChange) -> Result<(), Refusal> {
         if new.head_sha.is_some() {
             return Err(wrong("head_sha", "head_sha cannot be changed"));
         }
         let was_done = run.status == "completed";
         change(&mut run, new, &shape::time(self.now()))?;
         let done = run.status == "completed" && !was_done;
+        let (id, suite, by) = (run.id, run.suite, self.bot_of(run.app_id));
         self.repo_mut(repo)?.checks.insert(id, run);
         if done {
-            self.check_event(repo, id, "completed", &self.bot())?;
+            self.check_event(repo, id, "completed", &by)?;
+            self.suite_completed(repo, suite)?;
         }
         Ok(())
     }
@@ -125,11 +150,21 @@ impl World {
     pub fn foreign_check(&mut self, repo: u64, head_sha: &str, name: &str) -> Result<u64, Refusal> {
         let change =
             CheckChange { name: Some(name.to_owned()), head_sha: Some(head_sha.to_owned()), ..CheckChange::default() };
-        let ours = self.app_id;
-        self.app_id = ours + 7_000_000;
-        let made = self.create_check(repo, change);
-        self.app_id = ours;
-        made
+        self.check_of(self.app_id + OTHER_APP, repo, change)
+    }
+
+    /// That App's run comes to its end.
+    pub fn complete_foreign_check(&mut self, repo: u64, id: u64, conclusion: &str) -> Result<(), Refusal> {
+        let run = self.check(repo, id)?.clone();
+        if run.app_id == self.app_id {
+            return Err(Refusal::unprocessable("the run is the App's own"));
+        }
+        let completed = CheckChange {
+            status: Some("completed".to_owned()),
+            conclusion: Some(conclusion.to_owned()),
+            ..CheckChange::default()
+        };
+        self.change_check(repo, run, completed)
     }
 
     pub fn check_event(&mut self, repo: u64, id: u64, action: &str, sender: &str) -> Result<(), Refusal> {
@@ -154,13 +189,41 @@ impl World {
         Ok(())
     }
 
+    /// Once all runs of a suite are completed, every App that listens is told, whichever App's suite it is.
+    fn suite_completed(&mut self, repo: u64, suite: u64) -> Result<(), Refusal> {
+        let r = self.repo(repo)?;
+        if r.checks.values().any(|run| run.suite == suite && run.status != "completed") {
+            return Ok(());
+        }
+        let found = r.suites.get(&suite).ok_or_else(Refusal::not_found)?;
+        let (by, app_id) = (found.pushed_by.clone(), found.app_id);
+        let by = by.unwrap_or_else(|| self.bot_of(app_id));
+        let extra = json!({"check_suite": shape::check_suite(self, repo, suite)?});
+        self.emit("check_suite", Some("completed"), repo, &by, extra);
+        Ok(())
+    }
+
     /// GitHub opens one suite per App and commit.
-    fn suite(&mut self, repo: u64, sha: &str, branch: Option<String>, before: Option<String>) -> Result<u64, Refusal> {
-        if let Some(suite) = self.repo(repo)?.suites.values().find(|s| s.head_sha == sha) {
+    fn suite(
+        &mut self,
+        app_id: u64,
+        repo: u64,
+        sha: &str,
+        branch: Option<String>,
+        before: Option<String>,
+    ) -> Result<u64, Refusal> {
+        let of_commit = |suite: &&CheckSuite| suite.head_sha == sha;
+        let suites = &self.repo(repo)?.suites;
+        if let Some(suite) = suites.values().find(|suite| of_commit(suite) && suite.app_id == app_id) {
             return Ok(suite.id);
         }
+        // The push is the same for all of them.
+        let beside = suites.values().find(of_commit).cloned();
+        let pushed_by = beside.as_ref().and_then(|suite| suite.pushed_by.clone());
+        let head_branch = branch.or_else(|| beside.as_ref().and_then(|suite| suite.head_branch.clone()));
+        let before = before.or_else(|| beside.and_then(|suite| suite.before));
         let (id, created_at) = (self.id(), self.now());
-        let suite = CheckSuite { id, head_sha: sha.to_owned(), head_branch: branch, before, created_at };
+        let suite = CheckSuite { id, app_id, pushed_by, head_sha: sha.to_owned(), head_branch, before, created_at };
         self.repo_mut(repo)?.suites.insert(id, suite);
         Ok(id)
     }
@@ -173,8 +236,12 @@ impl World {
         before: Option<&str>,
         sender: &str,
     ) -> Result<(), Refusal> {
-        let known = self.repo(repo)?.suites.values().any(|s| s.head_sha == sha);
-        let suite = self.suite(repo, sha, Some(branch.to_owned()), before.map(str::to_owned))?;
+        let (ours, suites) = (self.app_id, &self.repo(repo)?.suites);
+        let known = suites.values().any(|suite| suite.head_sha == sha && suite.app_id == ours);
+        let suite = self.suite(ours, repo, sha, Some(branch.to_owned()), before.map(str::to_owned))?;
+        if let Some(suite) = self.repo_mut(repo)?.suites.get_mut(&suite) {
+            suite.pushed_by.get_or_insert_with(|| sender.to_owned());
+        }
         if !known && self.manifest.default_events.iter().any(|e| e == "check_suite") {
             self.suite_event(repo, suite, "requested", sender)?;
         }

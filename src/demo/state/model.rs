@@ -249,6 +249,10 @@ pub struct IssueComment {
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckSuite {
     pub id: u64,
+    /// The App whose runs it holds.
+    pub app_id: u64,
+    /// Who pushed the commit: the sender of what GitHub tells of the suite, whichever App it is of.
+    pub pushed_by: Option<String>,
     pub head_sha: String,
     pub head_branch: Option<String>,
     pub before: Option<String>,

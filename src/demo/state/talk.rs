@@ -273,6 +273,27 @@ impl World {
         Ok(())
     }
 
+    pub fn dismiss_review(&mut self, repo: u64, id: u64, by: &str) -> Result<(), Refusal> {
+        if !self.repo(repo)?.writes(by) {
+            return Err(Refusal::forbidden());
+        }
+        let now = self.now();
+        let review = self.repo_mut(repo)?.reviews.get_mut(&id).ok_or_else(Refusal::not_found)?;
+        if !matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED") {
+            let state = review.state.to_lowercase();
+            return Err(Refusal::unprocessable(format!("Can not dismiss a {state} pull request review")));
+        }
+        "DISMISSED".clone_into(&mut review.state);
+        review.updated_at = now;
+        let number = review.pull;
+        let extra = json!({
+            "review": shape::review(self, repo, id, true)?,
+            "pull_request": shape::pull(self, repo, number, false)?,
+        });
+        self.emit("pull_request_review", Some("dismissed"), repo, by, extra);
+        Ok(())
+    }
+
     pub fn set_resolved(&mut self, repo: u64, thread: u64, by: &str, resolved: bool) -> Result<(), Refusal> {
         let found = self.repo_mut(repo)?.threads.get_mut(&thread).ok_or_else(Refusal::not_found)?;
         found.resolved_by = resolved.then(|| by.to_owned());

@@ -1,5 +1,6 @@
 //! Webhook JSON to an event. Only the fields we need are read; what GitHub adds tomorrow is not our business.
 
+mod activity;
 mod installation;
 mod issue;
 mod json;
@@ -11,14 +12,23 @@ use crate::domain::Event;
 use json::{Json, Stop, ignored, malformed, short};
 
 /// The events that the App subscribes to; `app-manifest.yml` asks for exactly these.
-pub const EVENTS: &[&str] = &["check_run", "check_suite", "issue_comment", "issues", "pull_request"];
+pub const EVENTS: &[&str] = &[
+    "check_run",
+    "check_suite",
+    "issue_comment",
+    "issues",
+    "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "pull_request_review_thread",
+];
 
 /// What GitHub sends to every App, subscribed or not, beside `installation` and `installation_repositories`.
 const ALWAYS: &[&str] = &["github_app_authorization", "meta", "ping"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parsed {
-    /// Never empty; more than one only when a re-run check suite belongs to several pull requests.
+    /// Never empty; more than one only when a check suite belongs to several pull requests.
     Events(Vec<Event>),
     /// Understood, and none of our business; the reason is kept on the delivery's row.
     Ignored(String),
@@ -45,6 +55,9 @@ fn events(event_name: &str, body: &[u8]) -> Result<Vec<Event>, Stop> {
         "pull_request" => pull::pull_request(json).map(|event| vec![Event::Pull(event)]),
         "check_run" => pull::check_run(json).map(|event| vec![event]),
         "check_suite" => pull::check_suite(json),
+        "pull_request_review" => activity::review(json).map(|event| vec![event]),
+        "pull_request_review_comment" => activity::review_comment(json).map(|event| vec![event]),
+        "pull_request_review_thread" => activity::review_thread(json).map(|event| vec![event]),
         "issues" => issue::issues(json).map(|event| vec![Event::Issue(event)]),
         "issue_comment" => issue::issue_comment(json).map(|event| vec![Event::Comment(event)]),
         "installation" => installation::installation(json).map(|event| vec![Event::Installation(event)]),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::activity;
 use super::json::{Json, Stop, ignored, malformed, short};
 use crate::domain::{Action, Event, PullEvent, PullNumber, RepositoryId, Sha};
 
@@ -64,8 +65,10 @@ pub(super) fn check_run(json: Json<'_>) -> Result<Event, Stop> {
 pub(super) fn check_suite(json: Json<'_>) -> Result<Vec<Event>, Stop> {
     let action = json.action("check_suite", &[])?;
     json.object("/check_suite")?;
-    if action != "rerequested" {
-        return Err(ignored(format!("action `{}` of `check_suite`", short(action))));
+    match action {
+        "rerequested" => {}
+        "completed" => return activity::suite_completed(json),
+        other => return Err(ignored(format!("action `{}` of `check_suite`", short(other)))),
     }
     let repository = json.repository("")?;
     let head = json.sha("/check_suite/head_sha")?;

@@ -422,3 +422,55 @@ fn a_reason_never_carries_a_long_or_broken_name() {
     let Parsed::Ignored(reason) = parse(&name, b"{}") else { panic!() };
     assert!(reason.len() < 150 && !reason.contains('\u{1b}'), "{reason}");
 }
+
+/// What is told of a pull request under another event's name: `review`, `comment` or `thread`.
+fn activity(object: &str, action: &str) -> Value {
+    let mut body = pull(action);
+    body.as_object_mut().unwrap().remove("number");
+    body[object] =
+        json!({ "id": 5, "user": { "login": "lisa", "id": 8, "type": "User" }, "state": "approved", "body": "x" });
+    body
+}
+
+/// A completed suite of somebody else's App.
+fn suite() -> Value {
+    json!({
+        "action": "completed",
+        "check_suite": {
+            "id": 1, "head_sha": HEAD, "status": "completed", "conclusion": "failure", "app": { "id": 99, "slug": "ci" },
+            "pull_requests": [{ "number": 3, "base": { "repo": { "id": 7 } } }, { "number": 4, "base": { "repo": { "id": 8 } } }],
+        },
+        "repository": { "id": 7, "full_name": "octo/calc", "default_branch": "main" },
+        "installation": { "id": 11 },
+        "sender": { "login": "octoswarm[bot]", "id": 6, "type": "Bot" },
+    })
+}
+
+#[test]
+fn what_happens_to_a_pull_request_is_told_with_who_opened_it() {
+    for (name, object, action) in [
+        ("pull_request_review", "review", "submitted"),
+        ("pull_request_review", "review", "dismissed"),
+        ("pull_request_review_comment", "comment", "created"),
+        ("pull_request_review_thread", "thread", "resolved"),
+    ] {
+        let Event::Activity(event) = one(name, &activity(object, action)) else { panic!("{name}") };
+        assert_eq!((event.number.0, event.place.repository.0, event.checks_of), (3, 7, None));
+        assert_eq!(event.author, Some(Sender { id: 5, login: "mona".into(), bot: false }));
+        ignored_because(name, &activity(object, "odd"), "action `odd`");
+        malformed_because(name, pull(action).to_string().as_bytes(), object);
+    }
+}
+
+#[test]
+fn a_completed_suite_tells_of_its_own_repositorys_pull_requests_and_whose_checks_they_are() {
+    let Event::Activity(event) = one("check_suite", &suite()) else { panic!() };
+    assert_eq!((event.number.0, event.author, event.checks_of), (3, None, Some(99)));
+    let mut nobodys = suite();
+    nobodys["check_suite"]["app"] = Value::Null;
+    let Event::Activity(event) = one("check_suite", &nobodys) else { panic!() };
+    assert_eq!(event.checks_of, Some(0));
+    let mut alone = suite();
+    alone["check_suite"]["pull_requests"] = json!([]);
+    ignored_because("check_suite", &alone, "no pull request");
+}

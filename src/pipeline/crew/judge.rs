@@ -54,6 +54,7 @@ async fn missing(
     let tree = match &cx.scene {
         Scene::Contribute(scene) => scene.tree.clone(),
         Scene::Review(scene) => scene.change.head_tree(),
+        Scene::Monitor(_) => return Ok(Vec::new()),
     };
     let made = made_before(input);
     let mut issues = Vec::new();

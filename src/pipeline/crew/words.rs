@@ -61,6 +61,7 @@ fn focus(cx: &Context, occasion: &Occasion) -> String {
             let (repository, issue) = (&scene.facts.repository, &scene.facts.issue);
             format!("{}/{}#{}", repository.owner, repository.name, issue.number)
         }
+        Scene::Monitor(scene) => scene.facts.pull.url.clone(),
     })
 }
 
@@ -74,6 +75,7 @@ fn extent(cx: &Context) -> (String, Vec<String>) {
             (format!("{}..{}", scene.facts.base, scene.facts.head), targets)
         }
         Scene::Contribute(scene) => (scene.facts.base.to_string(), vec![scene.facts.base.to_string()]),
+        Scene::Monitor(scene) => (scene.facts.pull.head.to_string(), vec![scene.facts.pull.head.to_string()]),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{BUDGET, FOOTER, fit, units};
 use crate::artifact::Reply;
-use crate::artifact::reply::{FixNote, Status, StatusLine};
+use crate::artifact::reply::{FixNote, Stalled, Status, StatusLine};
 use crate::domain::{Conversation, RunId, Sha, Verb};
 use crate::publish::neutral::{code, prose};
 use crate::stdx::text::{count, truncate_chars};
@@ -88,6 +88,7 @@ fn said(reply: &Reply, slug: &str) -> Vec<String> {
         )],
         Reply::CannotSolve { understood, plan, files, why } => cannot_solve(understood, plan, files, why),
         Reply::Declined { why } => vec![format!("**This is not worked on.** {}", sentence(why))],
+        Reply::Escalated { stalled, days } => escalated(stalled, *days),
         Reply::Failed { what, why, hint } => {
             let mut blocks = vec![format!("**This did not work out:** {}", sentence(what)), sentence(why)];
             blocks.extend(hint.as_ref().map(|hint| format!("**What to do:** {}", sentence(hint))));
@@ -216,6 +217,25 @@ fn cannot_solve(understood: &[String], plan: &[String], files: &[String], why: &
         .join("\n"),
     );
     blocks
+}
+
+fn escalated(stalled: &[Stalled], days: u32) -> Vec<String> {
+    let day = |time: &str| prose(time.split('T').next().unwrap_or(time));
+    let line = |stalled: &Stalled| match stalled {
+        Stalled::ChangesRequested { by, since } => format!("{} asked for changes on {}.", name(by), day(since)),
+        Stalled::ChecksFailed { checks, since } => {
+            let names: Vec<_> = checks.iter().take(LISTED).map(|check| name(check)).collect();
+            format!("Checks have failed since {}: {}.", day(since), names.join(", "))
+        }
+    };
+    let days = usize::try_from(days).unwrap_or(usize::MAX);
+    vec![
+        format!("**This pull request waits for a person.** For {} nobody has answered this:", count(days, "day")),
+        items(&stalled.iter().map(line).collect::<Vec<_>>(), LISTED),
+        "The mechanics that made the change cannot answer it. Push to the branch to finish it by hand, or close the pull \
+         request; setting the label on the issue again begins anew. Nothing more is said here about it."
+            .to_owned(),
+    ]
 }
 
 /// `/swarm review`. In a code span, so that it is no command of ours or of another bot.

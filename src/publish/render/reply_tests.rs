@@ -49,6 +49,13 @@ fn every(text: &str) -> Vec<Reply> {
         Reply::AlreadyAddressed { number, author: one.clone() },
         Reply::CannotSolve { understood: many.clone(), plan: many.clone(), files: many.clone(), why: many },
         Reply::Declined { why: one.clone() },
+        Reply::Escalated {
+            stalled: vec![
+                Stalled::ChangesRequested { by: one.clone(), since: one.clone() },
+                Stalled::ChecksFailed { checks: vec![one.clone(); 40], since: one.clone() },
+            ],
+            days: 7,
+        },
         Reply::Failed { what: one.clone(), why: one.clone(), hint: Some(one) },
     ];
     for reply in &all {
@@ -70,6 +77,7 @@ fn every(text: &str) -> Vec<Reply> {
             | Reply::AlreadyAddressed { .. }
             | Reply::CannotSolve { .. }
             | Reply::Declined { .. }
+            | Reply::Escalated { .. }
             | Reply::Failed { .. } => {}
         }
     }

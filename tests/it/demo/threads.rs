@@ -132,3 +132,21 @@ async fn a_mutation_that_asks_for_an_unknown_field_has_no_effect() {
     assert!(answer["errors"].to_string().contains("Field 'resolved' doesn't exist"), "{answer}");
     assert!(client.github.threads(REPO, number)[0].resolved_by.is_none());
 }
+
+#[tokio::test]
+async fn verdicts_are_given_and_dismissed_by_those_who_may() {
+    let client = Client::start().await;
+    let number = client.pull().await;
+    let people = &client.people;
+    assert!(people.review("mona", REPO, number, "APPROVE", "").await.is_err(), "it is her own");
+    assert!(people.review("mona", REPO, number, "REQUEST_CHANGES", "No.").await.is_err());
+    let said = people.review("lisa", REPO, number, "COMMENT", "Hm.").await.unwrap();
+    let asked = people.review("lisa", REPO, number, "REQUEST_CHANGES", "Please.").await.unwrap();
+    assert!(people.dismiss_review("lisa", REPO, asked).await.is_err(), "she may not write");
+    people.add_collaborator(REPO, "lisa", "write").await.unwrap();
+    people.dismiss_review("lisa", REPO, asked).await.unwrap();
+    assert!(people.dismiss_review("lisa", REPO, asked).await.is_err(), "once");
+    assert!(people.dismiss_review("lisa", REPO, said).await.is_err(), "a comment has no weight");
+    let state = client.github.reviews(REPO, number).into_iter().find(|review| review.id == asked).unwrap().state;
+    assert_eq!(state, "DISMISSED");
+}

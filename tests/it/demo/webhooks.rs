@@ -193,3 +193,28 @@ async fn a_record_tells_calls_and_deliveries_and_no_token() {
     assert_eq!(deliveries[0]["delivery"]["payload"], client.github.deliveries()[0].payload);
     assert!(!text.contains(&token) && !text.contains("PRIVATE KEY"), "{text}");
 }
+
+#[tokio::test]
+async fn a_suite_that_is_completed_is_told_with_whoever_pushed_as_its_sender() {
+    let client = Client::start().await;
+    let (url, seen) = receiver(202).await;
+    let number = client.pull().await;
+    client.github.set_webhook_url(&url);
+    let head = client.head(number);
+    let (first, second) = (
+        client.people.foreign_check(REPO, &head, "build").await.unwrap(),
+        client.people.foreign_check(REPO, &head, "lint").await.unwrap(),
+    );
+    client.people.complete_foreign_check(REPO, first, "success").await.unwrap();
+    client.people.complete_foreign_check(REPO, second, "timed_out").await.unwrap();
+    client.github.deliveries_settled().await;
+    assert_eq!(events(&client).iter().filter(|event| *event == "check_suite.completed").count(), 1);
+    let last: Value = serde_json::from_slice(&seen.lock().unwrap().last().unwrap().1).unwrap();
+    assert_eq!(last["sender"]["login"], "mona");
+    assert_eq!(
+        (&last["check_suite"]["conclusion"], &last["check_suite"]["status"]),
+        (&json!("timed_out"), &json!("completed"))
+    );
+    assert_ne!(last["check_suite"]["app"]["id"], client.github.app_id());
+    assert_eq!(last["check_suite"]["pull_requests"][0]["number"], number);
+}

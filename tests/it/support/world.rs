@@ -9,7 +9,7 @@ use octoswarm::config::{LogFormat, Metrics, ServerConfig, Tuning};
 use octoswarm::demo::{
     AppManifest, Change, CheckRun, Fault, GitHubBox, OpenPull, Options, People, Review, ReviewComment,
 };
-use octoswarm::domain::Secret;
+use octoswarm::domain::{Clock, Secret};
 use octoswarm::webhook;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -30,6 +30,8 @@ pub const CLEAN: &str = "def add(a, b):\n    return a + b\n";
 pub struct World {
     pub github: GitHubBox,
     pub app: App,
+    /// The box's and the App's.
+    pub clock: Clock,
     state: tempfile::TempDir,
     address: SocketAddr,
     running: Option<Running>,
@@ -52,12 +54,14 @@ impl World {
 
     pub async fn with_manifest(manifest: &str) -> Self {
         rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
-        let options = super::recorded(Options::new(AppManifest::parse(manifest).unwrap(), SECRET));
+        let clock = Clock::ahead();
+        let options = Options { clock: clock.clone(), ..Options::new(AppManifest::parse(manifest).unwrap(), SECRET) };
+        let options = super::recorded(options);
         let github = GitHubBox::start(options).await.unwrap();
         let state = tempfile::tempdir().unwrap();
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let app = App::new(&config(&github, &state, MONTH)).await.unwrap();
-        let mut world = Self { github, app, state, address, running: None, scout: None, ended: false };
+        let app = App::with_clock(&config(&github, &state, MONTH), clock.clone()).await.unwrap();
+        let mut world = Self { github, app, clock, state, address, running: None, scout: None, ended: false };
         world.serve().await;
         let people = world.people();
         let base = Change::new().write("README.md", "# calc\n").write("src/base.py", CLEAN);
@@ -112,8 +116,9 @@ impl World {
         let mut config = config(&self.github, &self.state, retention);
         config.tuning.scout = self.scout;
         let placeholder = tempfile::tempdir().unwrap();
-        self.app = App::new(&self::config(&self.github, &placeholder, retention)).await.unwrap();
-        self.app = App::new(&config).await.unwrap();
+        self.app =
+            App::with_clock(&self::config(&self.github, &placeholder, retention), self.clock.clone()).await.unwrap();
+        self.app = App::with_clock(&config, self.clock.clone()).await.unwrap();
         self.serve().await;
     }
 
@@ -121,10 +126,10 @@ impl World {
     pub async fn restart_serving(&mut self, accounts: &[&str]) {
         self.crash().await;
         let placeholder = tempfile::tempdir().unwrap();
-        self.app = App::new(&config(&self.github, &placeholder, MONTH)).await.unwrap();
+        self.app = App::with_clock(&config(&self.github, &placeholder, MONTH), self.clock.clone()).await.unwrap();
         let mut config = config(&self.github, &self.state, MONTH);
         config.accounts = accounts.iter().map(|account| (*account).to_owned()).collect();
-        self.app = App::new(&config).await.unwrap();
+        self.app = App::with_clock(&config, self.clock.clone()).await.unwrap();
         self.serve().await;
     }
 
@@ -144,12 +149,12 @@ impl World {
     pub async fn poll(&mut self) {
         self.crash().await;
         let placeholder = tempfile::tempdir().unwrap();
-        self.app = App::new(&config(&self.github, &placeholder, MONTH)).await.unwrap();
+        self.app = App::with_clock(&config(&self.github, &placeholder, MONTH), self.clock.clone()).await.unwrap();
         let mut config = config(&self.github, &self.state, MONTH);
         config.tuning.poll = true;
         config.tuning.reconcile = Some(Duration::from_secs(1));
         config.webhook_secrets.clear();
-        self.app = App::new(&config).await.unwrap();
+        self.app = App::with_clock(&config, self.clock.clone()).await.unwrap();
         self.serve().await;
         self.mute_webhooks();
     }

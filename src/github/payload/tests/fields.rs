@@ -90,6 +90,20 @@ fn each_field_dropped_or_nulled_either_does_not_matter_or_is_named() {
     only_these_are_needed("issues", &issue("labeled"), &[PLACE, ISSUE, &["/label", "/label/name"]].concat());
     let of_comment = ["/comment", "/comment/id", "/comment/user/id", "/comment/user/login"];
     only_these_are_needed("issue_comment", &comment("created"), &[PLACE, ISSUE, &of_comment].concat());
+    let of_activity = ["/pull_request", "/pull_request/number", "/pull_request/user/id", "/pull_request/user/login"];
+    for (name, object) in [
+        ("pull_request_review", "review"),
+        ("pull_request_review_comment", "comment"),
+        ("pull_request_review_thread", "thread"),
+    ] {
+        let action = match object {
+            "review" => "submitted",
+            "comment" => "created",
+            _ => "resolved",
+        };
+        let whole = format!("/{object}");
+        only_these_are_needed(name, &activity(object, action), &[PLACE, &of_activity, &[&whole]].concat());
+    }
     let of_installation = [
         "/action",
         "/installation",
@@ -119,7 +133,7 @@ proptest! {
             Just(json!(-1)), Just(json!(1.5)), Just(json!("")), Just(json!("x")), Just(json!([])), Just(json!({})),
             Just(json!(true)), Just(json!(u64::MAX)),
         ],
-        nth in 0..9_usize,
+        nth in 0..11_usize,
     ) {
         let mut suite = check_run(Value::Null, json!([{ "number": 3 }]));
         suite["check_suite"] = suite["check_run"].take();
@@ -132,6 +146,8 @@ proptest! {
             5 => ("installation", installation("deleted")),
             6 => ("installation_repositories", repositories("added")),
             7 => ("installation_repositories", repositories("removed")),
+            8 => ("pull_request_review", activity("review", "submitted")),
+            9 => ("check_suite", self::suite()),
             _ => ("ping", json!({ "zen": "x", "hook_id": 1, "hook": {} })),
         };
         let mut all = Vec::new();
