@@ -40,3 +40,25 @@ pub async fn run_with(cx: &Context, journal: &Journal, options: &RunOptions) -> 
     let facts = &cx.contributing().map_err(|source| Error::Agent { role: CONTRIBUTE.name, source })?.facts;
     CONTRIBUTE.run(cx, journal, &**facts, options).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s2_1_to_s2_6_each_document_goes_to_those_who_build_on_it() {
+        let gets = |role: Role| {
+            let step = STEPS.iter().find(|step| step.role == role).unwrap();
+            step.needs.iter().chain(step.wants).copied().collect::<Vec<_>>()
+        };
+        assert!(gets(Role::Analyst).contains(&Role::Scout));
+        assert!(gets(Role::Explorer).contains(&Role::Analyst));
+        for role in [Role::Coder, Role::Tester, Role::Docs] {
+            assert!(gets(role).contains(&Role::Explorer), "{}", role.name());
+        }
+        for role in [Role::Coder, Role::Tester, Role::Docs] {
+            assert!(gets(Role::Pr).contains(&role), "{}", role.name());
+            assert!(role.file().is_some());
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The documents stay true: every sample is classified, parsed and, where that is safe, executed; every link leads somewhere;
 //! every setting, verb and quoted message exists.
 
+mod requirements;
 mod sample;
 mod shell;
 

@@ -192,3 +192,28 @@ async fn s0_13_items_of_another_form_or_place_are_refused_with_every_fault() {
     let said = refuse(wrong).await;
     assert!(said.contains("[0].severity") && said.contains("[1].suggestion"), "{said}");
 }
+
+#[tokio::test]
+async fn s1_1_to_s1_3_every_agent_has_a_name_and_a_version_and_its_output_is_judged_by_itself() {
+    let agents = Registry::builtin();
+    let names: Vec<&str> = Role::all().map(Role::name).collect();
+    assert_eq!(names.len(), 15);
+    for role in Role::all() {
+        assert_eq!((agents.get(role).role(), agents.get(role).version().is_empty()), (role, false));
+    }
+    let (bench, input) = bench().await;
+    let (cx, scout) = (bench.context(), agents.get(Role::Scout));
+    let output = scout.execute(&cx, &given(input)).await.unwrap();
+    assert_eq!((output.agent_name.as_str(), output.status), ("scout", OutputStatus::Success));
+    let verdict = scout.validate(&cx, &output).await;
+    assert_eq!((verdict.is_valid, verdict.quality_score), (true, 100), "{verdict:?}");
+    let mut broken = output.clone();
+    broken.result.as_object_mut().unwrap().remove("alternatives");
+    let verdict = scout.validate(&cx, &broken).await;
+    assert_eq!((verdict.is_valid, verdict.quality_score), (false, 75), "{verdict:?}");
+    assert_eq!(verdict.issues[0].field.as_deref(), Some("alternatives"));
+    let of_another = AgentOutput { agent_name: "coder".to_owned(), ..output };
+    assert!(!scout.validate(&cx, &of_another).await.is_valid);
+    let error = scout.execute(&cx, &given(json!({ "facts": { "issue": 7 } }))).await.unwrap_err();
+    assert_eq!((error.report(Role::Scout).code.as_str(), error.report(Role::Scout).recoverable), ("ERR_001", false));
+}
