@@ -28,6 +28,7 @@ mod github;
 mod kill_loop;
 mod mailbox;
 mod metrics;
+mod orchestrator;
 mod packaging;
 mod publish;
 mod queue;

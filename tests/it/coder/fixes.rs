@@ -1,6 +1,6 @@
 //! The coder on a pull request: the fixes that the review proved, and nothing else.
 
-use octoswarm::agent::{Pack, Reviewing};
+use octoswarm::agent::{Pack, Registry, Reviewing};
 use octoswarm::artifact::ReviewFacts;
 use octoswarm::artifact::facts::ReviewSettings;
 use octoswarm::pipeline::{Crew, Journal, fix};

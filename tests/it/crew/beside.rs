@@ -1,6 +1,6 @@
 //! Tests and documentation beside the coder's change, through the whole flow.
 
-use octoswarm::agent::gate;
+use octoswarm::agent::{Registry, gate};
 use octoswarm::artifact::swarm::{CodeChanges, DocsChanges, TestChanges, WriteAction};
 use octoswarm::artifact::{Document, Documented, Proposal, Tested};
 use octoswarm::pipeline::{self, Crew, Journal};
