@@ -257,7 +257,11 @@ impl DynAgent for Double {
         self.real.version()
     }
 
-    fn execute<'a>(&'a self, cx: &'a Context, input: &'a AgentInput) -> BoxFuture<'a, Result<AgentOutput, agent::Error>> {
+    fn execute<'a>(
+        &'a self,
+        cx: &'a Context,
+        input: &'a AgentInput,
+    ) -> BoxFuture<'a, Result<AgentOutput, agent::Error>> {
         Box::pin(async move {
             self.calls.lock().unwrap().push(input.clone());
             let play = self.plays.lock().unwrap().pop_front().unwrap_or_else(|| self.last.clone());

@@ -32,10 +32,8 @@ async fn both_ways<T: std::fmt::Debug + PartialEq>(
 #[tokio::test(start_paused = true)]
 async fn s0_4_a_failed_reviewer_is_asked_again_three_times_with_growing_waits() {
     let double = || Double::new(Role::Debt, &[], failing(ErrorCode::ReviewAnalysisFailed));
-    let ((calls, absent), took) = both_ways(double, &strict(), |double, report| {
-        (double.calls(), report.unwrap().coverage.unreviewed())
-    })
-    .await;
+    let ((calls, absent), took) =
+        both_ways(double, &strict(), |double, report| (double.calls(), report.unwrap().coverage.unreviewed())).await;
     assert_eq!((calls, took), (4, 1 + 2 + 4));
     assert_eq!(absent, ["the debt reviewer failed: REVIEW_001 in a test (REVIEW_001)"]);
 }
@@ -69,7 +67,10 @@ async fn s0_8_documentation_tries_once_more_with_less() {
     let (told, took) = both_ways(double, &strict(), |double, report| {
         assert!(report.unwrap().coverage.absent.is_empty());
         let calls = double.calls.lock().unwrap();
-        calls.iter().map(|input| input.config.clone().unwrap_or_default().get("simplified").cloned()).collect::<Vec<_>>()
+        calls
+            .iter()
+            .map(|input| input.config.clone().unwrap_or_default().get("simplified").cloned())
+            .collect::<Vec<_>>()
     })
     .await;
     assert_eq!((told, took), (vec![None, Some(true.into())], 1));
@@ -78,7 +79,8 @@ async fn s0_8_documentation_tries_once_more_with_less() {
 #[tokio::test(start_paused = true)]
 async fn an_output_that_is_not_valid_gets_one_more_attempt() {
     let double = || Double::new(Role::Manager, &[], failing(ErrorCode::OutputValidationFailed));
-    let ((calls, failed), took) = both_ways(double, &strict(), |double, report| (double.calls(), report.is_err())).await;
+    let ((calls, failed), took) =
+        both_ways(double, &strict(), |double, report| (double.calls(), report.is_err())).await;
     assert_eq!((calls, failed, took), (2, true, 1));
 }
 
@@ -95,10 +97,8 @@ async fn s1_19_an_agent_that_gives_no_answer_is_cancelled_at_its_deadline() {
     let config = AgentConfig { timeout: Some(5_000), retries: Some(1), ..AgentConfig::default() };
     let agents = [(AgentName::Manager, AgentSettings { outside: false, config })].into_iter().collect();
     let settings = Settings { agents, ..strict() };
-    let ((calls, error), took) = both_ways(double, &settings, |double, report| {
-        (double.calls(), chain(&report.unwrap_err()))
-    })
-    .await;
+    let ((calls, error), took) =
+        both_ways(double, &settings, |double, report| (double.calls(), chain(&report.unwrap_err()))).await;
     assert_eq!((calls, took), (2, 5 + 1 + 5));
     assert!(error.contains("the manager agent gave no answer within 5 s"), "{error}");
 }

@@ -14,30 +14,38 @@ async fn s3_19_a_step_goes_from_its_assignment_to_a_validated_result() {
     review::run(&cx, &journal).await.unwrap();
     bench.settled().await;
     let sent = bench.sent();
-    let assignment = sent
-        .iter()
-        .find(|e| e.message_type == MessageType::TaskAssignment && e.to == AgentName::Critical)
-        .unwrap();
+    let assignment =
+        sent.iter().find(|e| e.message_type == MessageType::TaskAssignment && e.to == AgentName::Critical).unwrap();
     let Ok(Content::TaskAssignment(asked)) = assignment.content() else { panic!("an assignment") };
     let facts = &cx.reviewing().unwrap().facts;
     assert_eq!((asked.task_type.as_str(), asked.focus_area.as_str()), ("pr_review", "octo/calc#7"));
     assert_eq!(asked.timeframe, format!("{}..{}", facts.base, facts.head));
     assert_eq!(asked.target_pairs, ["run.py"]);
-    assert_eq!((asked.output_format.as_str(), asked.data_sources), ("agent-findings", vec!["facts".into(), "file-plan".into()]));
+    assert_eq!(
+        (asked.output_format.as_str(), asked.data_sources),
+        ("agent-findings", vec!["facts".into(), "file-plan".into()])
+    );
     let left = asked.deadline.millis() - bench.clock.now();
     assert!((590_000..=600_000).contains(&left), "ten minutes for all that a reviewer is asked: {left}");
     assert!((left - (assignment.expires_at().unwrap() - bench.clock.now())).abs() <= 1, "{assignment:?}");
     assert_eq!(assignment.priority, Priority::High);
 
     let task = &assignment.message_id;
-    let result = sent.iter().find(|e| e.from == AgentName::Critical && e.message_type == MessageType::ResearchResult).unwrap();
+    let result =
+        sent.iter().find(|e| e.from == AgentName::Critical && e.message_type == MessageType::ResearchResult).unwrap();
     let story: Vec<(AgentName, AgentName, MessageType)> = sent
         .iter()
         .filter(|e| {
             let names = |id: &MessageId| serde_json::to_string(&e.content).unwrap().contains(id.as_str());
-            e.message_id == *task || names(task) || names(&result.message_id) || e.reply_to.as_ref().is_some_and(|id| {
-                sent.iter().any(|o| o.message_id == *id && serde_json::to_string(&o.content).unwrap().contains(result.message_id.as_str()))
-            })
+            e.message_id == *task
+                || names(task)
+                || names(&result.message_id)
+                || e.reply_to.as_ref().is_some_and(|id| {
+                    sent.iter().any(|o| {
+                        o.message_id == *id
+                            && serde_json::to_string(&o.content).unwrap().contains(result.message_id.as_str())
+                    })
+                })
         })
         .map(|e| (e.from, e.to, e.message_type))
         .collect();
@@ -55,9 +63,15 @@ async fn s3_19_a_step_goes_from_its_assignment_to_a_validated_result() {
     let Ok(Content::ResearchResult(said)) = result.content() else { panic!("a result") };
     let body = &said.raw_data["body"];
     let found = body["result"]["findings"].as_array().unwrap().len() as u64;
-    assert_eq!((said.status, said.confidence_score.get(), said.data_points_collected), (Completion::Completed, 1.0, found));
+    assert_eq!(
+        (said.status, said.confidence_score.get(), said.data_points_collected),
+        (Completion::Completed, 1.0, found)
+    );
     assert_eq!(body["agentName"], "critical");
-    assert_eq!(said.raw_data["bytes"], serde_json::to_vec(&serde_json::from_value::<AgentOutput>(body.clone()).unwrap()).unwrap().len());
+    assert_eq!(
+        said.raw_data["bytes"],
+        serde_json::to_vec(&serde_json::from_value::<AgentOutput>(body.clone()).unwrap()).unwrap().len()
+    );
     served.end().await;
 }
 
@@ -67,17 +81,6 @@ async fn a_review_by_messages_is_the_review_without_them() {
     let direct = Journal::unkept(Crew::direct(Registry::builtin()));
     let without = review::run(&bench.review().await, &direct).await.unwrap();
     let served = bench.crew(Registry::builtin(), strict());
-    for (name, journal) in [("direct", &direct), ("bus", &served.journal())] {
-        let mut all = Vec::new();
-        for _ in 0..12 {
-            let cx = bench.review().await;
-            let began = std::time::Instant::now();
-            review::run(&cx, journal).await.unwrap();
-            all.push(began.elapsed().as_micros());
-        }
-        all.sort();
-        eprintln!("MEASURE {name} {all:?}");
-    }
     let with = review::run(&bench.review().await, &served.journal()).await.unwrap();
     assert_eq!(serde_json::to_string(&with).unwrap(), serde_json::to_string(&without).unwrap());
     assert!(with.findings.len() >= 3, "{:?}", with.findings);
@@ -130,7 +133,9 @@ async fn s3_20_a_failed_task_goes_to_the_other_worker() {
             (second, pm, MessageType::ResearchResult),
         ]
     );
-    let Ok(Content::ErrorReport(report)) = bench.sent_of(first, MessageType::ErrorReport)[0].content() else { panic!() };
+    let Ok(Content::ErrorReport(report)) = bench.sent_of(first, MessageType::ErrorReport)[0].content() else {
+        panic!()
+    };
     assert_eq!((report.error_type.as_str(), report.context["code"].as_str()), ("api_failure", Some("API_002")));
     assert_eq!(report.recovery_action.as_deref(), Some("reassign"));
     served.end().await;

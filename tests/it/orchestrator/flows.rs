@@ -153,7 +153,9 @@ async fn s1_20_every_kept_run_leaves_its_result() {
     let half = Crew::direct_with(bad_critical().alone(), strict());
     for (crew, success, results, errors) in [(&good, true, 4, 0), (&half, false, 3, 1), (&bad, false, 0, 1)] {
         let (journal, run) = bench.kept(crew, &store).await;
-        let came = review::run_with(&bench.review().await, &journal, &RunOptions { force: true, ..RunOptions::default() }).await;
+        let came =
+            review::run_with(&bench.review().await, &journal, &RunOptions { force: true, ..RunOptions::default() })
+                .await;
         assert!(came.is_ok());
         let shelf = Shelf::new(bench.dir.path().join("runs").join(run.to_string()));
         let result: PipelineResult = shelf.read(RESULT).unwrap().unwrap();
@@ -182,7 +184,8 @@ async fn a_cancelled_run_keeps_what_is_finished_and_leaves_its_result() {
     let result: PipelineResult = shelf.read(RESULT).unwrap().unwrap();
     let done: Vec<&str> = result.results.iter().map(|output| output.agent_name.as_str()).collect();
     assert_eq!((result.success, done), (false, vec!["scout", "analyst"]));
-    let analysis: Document<octoswarm::artifact::swarm::IssueAnalysis> = shelf.read("issue-analysis.json").unwrap().unwrap();
+    let analysis: Document<octoswarm::artifact::swarm::IssueAnalysis> =
+        shelf.read("issue-analysis.json").unwrap().unwrap();
     assert!(analysis.outcome.is_ok());
     bench.settled().await;
     served.end().await;

@@ -130,7 +130,10 @@ fn sha256(bytes: &[u8]) -> String {
 /// Answers both attempts with this; what the report says of the reviewer, and why each message was refused.
 async fn refused(raw: impl Fn(&Bench, &Task) -> Value) -> (String, Vec<Value>) {
     let bench = Bench::new();
-    let fast = Settings { backoff: Backoff { base: Duration::from_millis(1), ..strict().backoff }, ..outside(&[AgentName::Debt]) };
+    let fast = Settings {
+        backoff: Backoff { base: Duration::from_millis(1), ..strict().backoff },
+        ..outside(&[AgentName::Debt])
+    };
     let served = bench.crew(Registry::builtin(), fast);
     let program = Program::of(&bench, AgentName::Debt);
     let play = async {
