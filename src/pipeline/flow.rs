@@ -152,8 +152,11 @@ impl Flow {
         journal.begin(cx, self, &facts).await?;
         let mut outputs = Outputs::default();
         let ended = self.steps(cx, journal, &facts, options, &mut outputs).await;
-        journal.close(cx, &outputs, ended.as_ref().err()).await?;
-        ended.map(|()| outputs)
+        let closed = journal.close(cx, &outputs, ended.as_ref().err()).await;
+        // What ended the run comes before what kept us from writing that down.
+        ended?;
+        closed?;
+        Ok(outputs)
     }
 
     async fn steps(

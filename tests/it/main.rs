@@ -30,6 +30,7 @@ mod kill_loop;
 mod mailbox;
 mod metrics;
 mod monitor;
+mod orchestrator;
 mod packaging;
 mod publish;
 mod queue;

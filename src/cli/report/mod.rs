@@ -41,6 +41,7 @@ pub fn print(checked: &Checked, output: &Output) -> Exit {
     Ok(match outcome {
         _ if at_bar => ExitCode::from(EXIT_FINDINGS),
         Outcome::CouldNotReview { .. } => ExitCode::from(EXIT_FAILED),
+        _ if checked.coverage.is_incomplete() => ExitCode::from(EXIT_FAILED),
         Outcome::Clean | Outcome::Findings { .. } | Outcome::NothingToReview { .. } => ExitCode::SUCCESS,
     })
 }

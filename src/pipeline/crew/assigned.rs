@@ -19,7 +19,7 @@ pub(super) async fn route(desk: Arc<Desk>, _me: AgentName, claim: Claim) -> Opti
         Content::ValidationResult(said) => (Some(said.validation_id.clone()), News::Validated(said)),
         Content::ResearchResult(said) => {
             // Whoever waits for it puts it away, or lets it fail.
-            match desk.table.tell(&said.task_id, from, News::Result(claim)) {
+            match desk.table.tell(&said.task_id, from, News::Result(Box::new(claim))) {
                 Told::Yes => {}
                 Told::Late(News::Result(claim)) => {
                     tracing::info!(task.id = %said.task_id, agent = %from, "a result came too late, or for no task");

@@ -156,7 +156,9 @@ impl Desk {
         loop {
             match ticket.hear().await {
                 News::Accepted(said) if said.status == Acceptance::Rejected => {
-                    return Err(agent::Error::Reported(words::rejected(order.role, worker, &said)));
+                    let why = said.rejection_reason.unwrap_or_else(|| "it gave no reason".to_owned());
+                    let other = is_pooled(order.role);
+                    return Err(agent::Error::Reported(words::rejected(order.role, &why, other)));
                 }
                 News::Accepted(said) => {
                     tracing::debug!(task.id = %ticket.id(), agent = %worker, status = ?said.status, "a task was taken");
@@ -173,7 +175,7 @@ impl Desk {
                 News::Validated(_) => {}
                 News::Result(claim) => {
                     let Content::ResearchResult(result) = claim.content().clone() else { continue };
-                    return self.judged(&cx, agent, &input, worker, deadline, claim, &result).await;
+                    return self.judged(&cx, agent, &input, worker, deadline, *claim, &result).await;
                 }
             }
         }
@@ -225,7 +227,8 @@ impl Desk {
     }
 
     async fn refused(&self, role: Role, claim: Claim, faults: Vec<String>) -> agent::Error {
-        let error = invalid(role, &faults);
+        let plain: Vec<String> = faults.iter().map(|fault| self.plain(fault)).collect();
+        let error = invalid(role, &plain);
         self.acked(claim.fail(error.to_string(), faults).await);
         error
     }
@@ -315,12 +318,20 @@ impl Desk {
 
     fn lost(&self, role: Role, error: &mailbox::Error) -> agent::Error {
         self.troubled(AgentName::ProductManager, error);
-        agent::Error::Reported(words::bus_error(role, chain(error)))
+        agent::Error::Reported(words::bus_error(role, self.plain(&chain(error))))
     }
 
     fn unwritten(&self, role: Role, error: &std::io::Error) -> agent::Error {
         let why = format!("the input of a program outside cannot be written to {}: {error}", self.inputs.display());
-        agent::Error::Reported(words::bus_error(role, why))
+        agent::Error::Reported(words::bus_error(role, self.plain(&why)))
+    }
+
+    /// Errors of agents are told on GitHub: where this server keeps its things is nobody's business there.
+    pub(super) fn plain(&self, text: &str) -> String {
+        match self.inputs.parent().filter(|home| home.is_absolute()) {
+            Some(home) => text.replace(&home.display().to_string(), "<state>"),
+            None => text.to_owned(),
+        }
     }
 
     pub(super) fn troubled(&self, agent: AgentName, error: &mailbox::Error) {

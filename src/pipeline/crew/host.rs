@@ -109,7 +109,14 @@ async fn handle(desk: Arc<Desk>, me: AgentName, claim: Claim) -> Option<Spawned>
         desk.acked(claim.ack().await);
         return None;
     };
-    match desk.table.begin(&envelope.message_id, me) {
+    let work = desk.table.begin(&envelope.message_id, me);
+    if let Some(why) = work.as_ref().and_then(|work| cannot(work.agent.as_ref(), &work.input)) {
+        let no = words::acceptance(&envelope, Acceptance::Rejected, desk.load(), desk.bus.clock(), Some(&why));
+        desk.send_or_tell(envelope.answer(no)).await;
+        desk.acked(claim.ack().await);
+        return None;
+    }
+    match work {
         Some(work) => Some(Box::pin(async move { work_on(&desk, me, claim, envelope, work).await })),
         None => {
             let reason = "no run of this server waits for this task: it was left by one that has ended, or the server did \
@@ -159,9 +166,15 @@ async fn work_on(desk: &Arc<Desk>, me: AgentName, claim: Claim, envelope: Envelo
     };
     if let Err(error) = sent {
         desk.troubled(me, &error);
-        let lost = News::Lost(crate::stdx::error::chain(&error));
+        let lost = News::Lost(desk.plain(&crate::stdx::error::chain(&error)));
         let _nobody_waits = desk.table.tell(&envelope.message_id, me, lost);
     }
+}
+
+/// Why an agent does not take the task of a plan (S1.4).
+pub(super) fn cannot(agent: &dyn DynAgent, input: &AgentInput) -> Option<String> {
+    let task = input.task.as_ref().filter(|task| !agent.can_handle(task))?;
+    Some(format!("the {} agent does not work on tasks of the type of task {}", agent.role().name(), task.id))
 }
 
 /// One invocation of an agent of this process, with the attempts that its own policy allows inside it; whoever `asked` by a

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::agent::{self, Context, DynAgent, Role, Scene};
 use crate::artifact::exchange::{AgentInput, AgentOutput, IssueSeverity, ValidationIssue, ValidationResult};
-use crate::workspace::Tree;
 
 /// So many paths are looked up; a document with more of them is cut by its own form or gate.
 const MOST: usize = 500;
@@ -51,11 +50,6 @@ async fn missing(
         Role::Analyst => ("/analysis/files_to_modify", "path", IssueSeverity::Warning),
         _ => return Ok(Vec::new()),
     };
-    let tree = match &cx.scene {
-        Scene::Contribute(scene) => scene.tree.clone(),
-        Scene::Review(scene) => scene.change.head_tree(),
-        Scene::Monitor(_) => return Ok(Vec::new()),
-    };
     let made = made_before(input);
     let mut issues = Vec::new();
     let entries = document.as_deref().and_then(|document| document.pointer(list)).and_then(Value::as_array);
@@ -63,7 +57,7 @@ async fn missing(
         let word = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
         let (named, action) = (word(path), format!("{}{}", word("action"), word("change_type")));
         let wants_it = ["modified", "deleted", "edit", "delete"].contains(&action.as_str());
-        if wants_it && !made.contains(named) && !is_there(&tree, named).await? {
+        if wants_it && !made.contains(named) && !is_there(cx, named).await? {
             issues.push(ValidationIssue {
                 severity,
                 message: format!("`{named}` is to be {action}, and no such file is there"),
@@ -82,6 +76,12 @@ fn made_before(input: &AgentInput) -> HashSet<&str> {
     created.filter_map(|change| change.get("file")?.as_str()).collect()
 }
 
-async fn is_there(tree: &Tree, path: &str) -> Result<bool, agent::Error> {
-    Ok(tree.entry(path).await?.is_some())
+async fn is_there(cx: &Context, path: &str) -> Result<bool, agent::Error> {
+    let entry = match &cx.scene {
+        Scene::Contribute(scene) => scene.tree.entry(path).await?,
+        Scene::Review(scene) => scene.change.head_tree().entry(path).await?,
+        // What is watched from afar has no tree here.
+        Scene::Monitor(_) => return Ok(true),
+    };
+    Ok(entry.is_some())
 }

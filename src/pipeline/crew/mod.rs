@@ -215,6 +215,9 @@ async fn in_place(
 ) -> Result<AgentOutput, agent::Error> {
     let cx = Context { cancel: cx.cancel.child_token(), ..cx.clone() };
     let _ended = cx.cancel.clone().drop_guard();
+    if let Some(why) = host::cannot(agent.as_ref(), input) {
+        return Err(agent::Error::Reported(words::rejected(agent.role(), &why, false)));
+    }
     let work = async {
         let output = host::invoke(&cx, agent.as_ref(), input, plan.inside.as_ref(), None).await?;
         let verdict = judge::judge(&cx, agent.as_ref(), input, &output).await?;

@@ -140,7 +140,7 @@ fn taken(folder: &Path, path: &Path, digest: &str, bytes: u64) -> Result<Value, 
     let real = |path: &Path| path.canonicalize().map_err(|error| format!("`{shown}` cannot be read: {error}"));
     let inside = match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) if real(parent)? == real(folder)? => real(parent)?.join(name),
-        _ => return Err(format!("`{shown}` does not lie in {}", folder.display())),
+        _ => return Err(format!("`{shown}` does not lie in the folder of the input")),
     };
     let mut opened = file::open_plain(&inside).map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
     if bytes > MAX_BODY {

@@ -138,7 +138,8 @@ mod tests {
         let (stats, clock) = (Stats::default(), Clock::manual(A_DAY - 1));
         let failed = || Err(agent::Error::Scene("a review"));
         stats.ended(&failed(), &clock);
-        assert_eq!((stats.today(clock.now()).failed, health(&stats.today(clock.now()).clone(), true)), (1, 0.0));
+        let counts = stats.today(clock.now()).clone();
+        assert_eq!((counts.failed, health(&counts, true)), (1, 0.0));
         clock.advance(2);
         let counts = stats.today(clock.now()).clone();
         assert_eq!((counts.failed, counts.last, health(&counts, false)), (0, Some(A_DAY - 1), 0.5));

@@ -37,7 +37,7 @@ pub(super) enum News {
     Accepted(TaskAcceptance),
     Progress(TaskProgress),
     /// Its content is a research result. Whoever gets it acknowledges it or lets it fail.
-    Result(Claim),
+    Result(Box<Claim>),
     Reported(ErrorReport),
     Validated(ValidationResult),
     /// The message with the news could not be sent.

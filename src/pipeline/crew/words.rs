@@ -274,15 +274,13 @@ fn line(text: &str, max: usize) -> String {
     truncate_chars(&text::visible_line(text), max)
 }
 
-/// Nobody took the task; somebody else may.
-pub(super) fn rejected(role: Role, worker: AgentName, said: &TaskAcceptance) -> AgentError {
-    let why =
-        said.rejection_reason.as_deref().map_or_else(|| "it gave no reason".to_owned(), |why| line(why, MAX_LINE));
+/// The task was not taken; `other`: somebody else may take it.
+pub(super) fn rejected(role: Role, why: &str, other: bool) -> AgentError {
     AgentError {
-        message: format!("{worker} rejected the task: {why}"),
+        message: format!("the task was rejected: {}", line(why, MAX_LINE)),
         code: "rejected".to_owned(),
         agent_name: role.name().to_owned(),
-        recoverable: true,
+        recoverable: other,
     }
 }
 

@@ -65,12 +65,18 @@ fn every_requirement_has_a_test_that_exists_and_a_place_in_the_code() {
         }
     }
     for ((spec, number), row) in &rows {
-        wrong.extend(row.tests.iter().filter(|test| !tests.contains(*test)).map(|test| {
-            format!("S{spec}.{number}: there is no test `{test}`")
-        }));
-        wrong.extend(row.code.iter().filter(|path| !Path::new(path).exists()).map(|path| {
-            format!("S{spec}.{number}: there is no file {path}")
-        }));
+        wrong.extend(
+            row.tests
+                .iter()
+                .filter(|test| !tests.contains(*test))
+                .map(|test| format!("S{spec}.{number}: there is no test `{test}`")),
+        );
+        wrong.extend(
+            row.code
+                .iter()
+                .filter(|path| !Path::new(path).exists())
+                .map(|path| format!("S{spec}.{number}: there is no file {path}")),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

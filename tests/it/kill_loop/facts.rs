@@ -287,6 +287,11 @@ pub fn litter(state: &Path, runs: &BTreeSet<String>) -> Vec<String> {
             [file] => ["octoswarm.db", "octoswarm.db-wal", "octoswarm.db-shm", "octoswarm.lock", "node"].contains(file),
             ["runs", run, file] => runs.contains(*run) && file.ends_with(".json"),
             ["swarms", _, file] | ["swarms", _, "cycles", _, file] => file.ends_with(".json"),
+            // Nothing waits, and nothing has failed; what was half written when it was killed goes with a sweep, by its age.
+            ["messages", "processed", file] | ["messages", "outbox", _, file] => {
+                file.ends_with(".json") || file.ends_with(".tmp")
+            }
+            ["messages", "inbox", _, file] => file.ends_with(".tmp"),
             ["mirrors", file] => file.ends_with(".lock"),
             ["mirrors", _, _, inside @ ..] => {
                 let last = inside.last().copied().unwrap_or_default();

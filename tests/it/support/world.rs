@@ -122,6 +122,17 @@ impl World {
         self.serve().await;
     }
 
+    /// Dies and starts again with other settings.
+    pub async fn restart_with(&mut self, change: impl FnOnce(&mut ServerConfig)) {
+        self.crash().await;
+        let placeholder = tempfile::tempdir().unwrap();
+        self.app = App::new(&config(&self.github, &placeholder, MONTH)).await.unwrap();
+        let mut config = config(&self.github, &self.state, MONTH);
+        change(&mut config);
+        self.app = App::new(&config).await.unwrap();
+        self.serve().await;
+    }
+
     /// Starts again as a server that serves these accounts only.
     pub async fn restart_serving(&mut self, accounts: &[&str]) {
         self.crash().await;
