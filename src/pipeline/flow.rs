@@ -92,7 +92,7 @@ impl Flow {
     }
 }
 
-fn input(facts: &Value, step: &Step, done: &BTreeMap<Role, AgentOutput>) -> AgentInput {
+pub(super) fn input(facts: &Value, step: &Step, done: &BTreeMap<Role, AgentOutput>) -> AgentInput {
     let history = step.needs.iter().filter_map(|role| done.get(role).cloned()).collect();
     AgentInput { history, facts: facts.clone(), ..AgentInput::default() }
 }

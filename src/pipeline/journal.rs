@@ -131,7 +131,11 @@ impl Journal {
 }
 
 /// The output of an agent, validated.
-async fn execute(agent: &Arc<dyn DynAgent>, cx: &Context, input: &AgentInput) -> Result<AgentOutput, agent::Error> {
+pub(super) async fn execute(
+    agent: &Arc<dyn DynAgent>,
+    cx: &Context,
+    input: &AgentInput,
+) -> Result<AgentOutput, agent::Error> {
     let output = agent.execute(cx, input).await?;
     let verdict = agent.validate(cx, &output).await;
     if verdict.is_valid {
@@ -142,7 +146,7 @@ async fn execute(agent: &Arc<dyn DynAgent>, cx: &Context, input: &AgentInput) ->
 }
 
 /// A result that was made before.
-fn known_output(cx: &Context, role: Role, result: Value, key: String) -> AgentOutput {
+pub(super) fn known_output(cx: &Context, role: Role, result: Value, key: String) -> AgentOutput {
     AgentOutput {
         agent_name: role.name().to_owned(),
         timestamp: cx.timestamp(),
@@ -158,7 +162,7 @@ fn kept(artifact: &Value) -> Option<&Value> {
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.
-fn step_key(cx: &Context, role: &str, version: &str, input: &AgentInput) -> String {
+pub(super) fn step_key(cx: &Context, role: &str, version: &str, input: &AgentInput) -> String {
     let [base, tree] = cx.trees();
     hash::sha256_parts([role, version, cx.engine.digest(), base, tree, &Value::Object(input.fields()).to_string()])
 }

@@ -7,11 +7,13 @@ pub mod contribute;
 pub mod fix;
 mod flow;
 mod journal;
+mod replay;
 pub mod review;
 mod swarm;
 
 pub use flow::{Flow, Outputs, Step, Stopped};
 pub use journal::Journal;
+pub use replay::{Now, Replayed, replay};
 pub use swarm::{Cycle, Swarms};
 
 /// Every flow there is.

@@ -1,9 +1,10 @@
-//! What the standard library lacks: hashes as hex, atomic files, disks, hosts, keys in PEM, errors in one line, text
+//! What the standard library lacks: hashes as hex, differences of JSON values, atomic files, disks, hosts, keys in PEM, errors in one line, text
 //! trimming, unguessable words, flat pictures, folders that go with their process.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
 
+pub mod difference;
 pub mod disk;
 pub mod error;
 pub mod file;

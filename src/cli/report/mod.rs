@@ -2,11 +2,13 @@
 
 mod audit;
 mod fix;
+mod table;
 mod text;
 mod workflow;
 
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
+pub use table::table;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -183,6 +185,13 @@ pub fn raw(text: &str) {
     let stdout = std::io::stdout();
     let text = if stdout.is_terminal() { visible(text) } else { text.to_owned() };
     wrote(stdout.lock().write_all(text.as_bytes()));
+}
+
+/// For a terminal alone: text that was made visible, and codes of ours that draw it in its place.
+pub fn steer(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    wrote(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
 }
 
 /// What a person is told beside the output that a program reads.
