@@ -32,6 +32,7 @@ mod packaging;
 mod publish;
 mod queue;
 mod reconcile;
+mod runs;
 mod setup;
 mod store;
 mod support;
