@@ -14,7 +14,7 @@ use crate::artifact::exchange::{
     AgentInput, AgentOutput, MoreMetadata, OutputMetadata, OutputStatus, ValidationResult,
 };
 use crate::artifact::plan::Task;
-use crate::artifact::{Fault, Form};
+use crate::artifact::{AgentError, Fault, Form};
 
 /// One agent, as whoever writes it sees it.
 pub trait Agent: Send + Sync + 'static {
@@ -77,6 +77,8 @@ pub struct Told {
     /// Something of what was asked is missing.
     pub partial: bool,
     pub warnings: Vec<String>,
+    /// What went wrong, where a part of the work was done all the same.
+    pub errors: Vec<AgentError>,
     pub more: MoreMetadata,
 }
 
@@ -191,8 +193,8 @@ impl<A: Agent> DynAgent for A {
 fn wrap<A: Agent>(agent: &A, cx: &Context, output: &A::Output, took: Duration) -> Result<AgentOutput, Error> {
     let role = Agent::role(agent);
     let result = serde_json::to_value(output).map_err(|source| Error::Input { role: role.name(), source })?;
-    let Told { partial, warnings, more } = agent.told(output);
-    let errors = faults_of(role.document(&result));
+    let Told { partial, warnings, errors: told, more } = agent.told(output);
+    let errors = role.document(&result).and_then(|document| faults_of(&document));
     let status = match (&errors, partial) {
         (Some(_), _) => OutputStatus::Failed,
         (None, true) => OutputStatus::Partial,
@@ -205,7 +207,7 @@ fn wrap<A: Agent>(agent: &A, cx: &Context, output: &A::Output, took: Duration) -
         result,
         metadata: OutputMetadata {
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            errors,
+            errors: errors.or_else(|| (!told.is_empty()).then_some(told)),
             warnings: (!warnings.is_empty()).then_some(warnings),
             more,
             ..OutputMetadata::default()
@@ -222,8 +224,8 @@ fn faults<A: Agent>(agent: &A, cx: &Context, output: &AgentOutput) -> Vec<Fault>
     if output.status == OutputStatus::Failed && output.result.is_null() {
         return Vec::new();
     }
-    let form = role.file().and_then(Form::of_file);
-    let mut found = form.map_or_else(Vec::new, |form| form.check_own(role.document(&output.result)));
+    let form = role.file().and_then(Form::of_file).zip(role.document(&output.result));
+    let mut found = form.map_or_else(Vec::new, |(form, document)| form.check_own(&document));
     if found.iter().any(Fault::is_error) {
         return found;
     }

@@ -22,7 +22,7 @@ use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
 pub use contract::{Agent, DynAgent, Told};
-pub use contribute::{IGNORED, globs};
+pub use contribute::{CheckedPlan, IGNORED, Library, check_plan, globs};
 pub use pack::{Pack, ReadFile};
 pub use registry::Registry;
 pub use review::audit;
@@ -58,6 +58,14 @@ pub struct Contributing {
     /// The repository as it is at the commit that the work is based on.
     pub tree: Tree,
     pub facts: Arc<ContributeFacts>,
+    /// The repository, read once for all roles.
+    pub library: Arc<Library>,
+}
+
+impl Contributing {
+    pub fn new(tree: Tree, facts: ContributeFacts) -> Self {
+        Self { tree, facts: Arc::new(facts), library: Arc::default() }
+    }
 }
 
 impl Context {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Pr, Scout, Tester};
+use super::contribute::{Analyst, Coder, Docs, Explorer, Manager, Planner, Pr, Scout, Tester};
 use super::review::{Lens, Master};
 use super::{DynAgent, Role};
 use crate::domain::Category;
@@ -27,6 +27,7 @@ impl Registry {
         registry.put(Scout);
         registry.put(Analyst);
         registry.put(Explorer);
+        registry.put(Planner);
         registry.put(Coder);
         registry.put(Tester);
         registry.put(Docs);

@@ -1,6 +1,9 @@
 //! Who does a step: one table of the agents' names, documents, patience and tasks.
 
+use std::borrow::Cow;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::artifact::Content;
 use crate::artifact::plan::{Task, TaskKind};
@@ -9,7 +12,7 @@ use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, DocsChanges
 /// Who does a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Decides which changed files are read, and says why the others are not.
+    /// Says what the repository is; in a review also which changed files are read, and why the others are not.
     Manager,
     /// What the documentation says against what is there.
     Documentation,
@@ -24,6 +27,8 @@ pub enum Role {
     Analyst,
     /// Where in the repository.
     Explorer,
+    /// Which tasks, in which order.
+    Planner,
     /// Makes the change, as diffs.
     Coder,
     /// The tests that belong to the change.
@@ -97,10 +102,10 @@ const CARDS: &[Card] = &[
         name: "manager",
         aliases: &[],
         swarm_key: None,
-        file: None,
+        file: Some("context.json"),
         policy: USUAL,
         takes: Takes::None,
-        about: "decides what of a change is read",
+        about: "says what the repository is, and what of a change is read",
     },
     Card {
         role: Role::Documentation,
@@ -181,6 +186,16 @@ const CARDS: &[Card] = &[
         policy: USUAL,
         takes: Takes::None,
         about: "finds where in the repository",
+    },
+    Card {
+        role: Role::Planner,
+        name: "planner",
+        aliases: &[],
+        swarm_key: None,
+        file: Some("plan.json"),
+        policy: USUAL,
+        takes: Takes::None,
+        about: "says which tasks, in which order",
     },
     Card {
         role: Role::Coder,
@@ -292,11 +307,20 @@ impl Role {
         }
     }
 
-    /// What of a role's result is its document: all of it, but for those that hand on their edits beside it.
-    pub fn document(self, result: &serde_json::Value) -> &serde_json::Value {
+    /// What of a role's result is its document: all of it, but for those that hand on more beside it. None where a planner
+    /// has only questions.
+    pub fn document(self, result: &Value) -> Option<Cow<'_, Value>> {
         match self {
-            Self::Tester | Self::Docs => result.get("document").unwrap_or(result),
-            _ => result,
+            Self::Tester | Self::Docs => Some(Cow::Borrowed(result.get("document").unwrap_or(result))),
+            Self::Manager => {
+                let mut context = result.clone();
+                if let Value::Object(fields) = &mut context {
+                    fields.remove("reading");
+                }
+                Some(Cow::Owned(context))
+            }
+            Self::Planner => result.get("milestones").is_some().then_some(Cow::Borrowed(result)),
+            _ => Some(Cow::Borrowed(result)),
         }
     }
 }

@@ -21,7 +21,10 @@ pub mod secrets;
 pub use engine::{Engine, RuleInfo, Scan};
 pub use language::Language;
 pub use names::Names;
-pub use outline::{Extent, Import, Item, Mount, Outline, Parameter, Place, Route, path_template};
+pub use outline::{
+    Declared, DeclaredKind, Extent, Import, Item, Mount, Outline, Parameter, Place, Route, declarations, imports,
+    path_template,
+};
 pub use rule::{Rule, Snippet};
 pub use skip::{skip_reason, unread};
 

@@ -23,7 +23,7 @@ pub fn log(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, rules: 
             "rules": listed.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
         }},
         "invocations": [{
-            "executionSuccessful": !matches!(outcome, Outcome::CouldNotReview { .. }),
+            "executionSuccessful": !matches!(outcome, Outcome::CouldNotReview { .. }) && !coverage.is_incomplete(),
             "toolExecutionNotifications": notifications(coverage, outcome),
         }],
         "columnKind": "unicodeCodePoints",
@@ -78,7 +78,7 @@ fn descriptor(rule: &RuleInfo) -> Value {
     descriptor
 }
 
-/// Why the run failed, and every file that was not read, or not wholly.
+/// Why the run failed, every reviewer whose part is missing, and every file that was not read, or not wholly.
 fn notifications(coverage: &Coverage, outcome: &Outcome) -> Vec<Value> {
     let failed = match outcome {
         Outcome::CouldNotReview { reason } => Some(json!({ "level": "error", "message": { "text": reason } })),
@@ -94,6 +94,10 @@ fn notifications(coverage: &Coverage, outcome: &Outcome) -> Vec<Value> {
         }
         notification
     };
+    let absent = coverage.absent.iter().zip(coverage.unreviewed()).map(|(reviewer, clause)| {
+        let level = if reviewer.left_out { "note" } else { "error" };
+        json!({ "level": level, "message": { "text": clause } })
+    });
     let unread = coverage.not_read.iter().map(|file| {
         let level = if file.left_out { "note" } else { "warning" };
         about(level, &file.path, format!("{} was not read: {}", file.path, file.reason))
@@ -107,7 +111,7 @@ fn notifications(coverage: &Coverage, outcome: &Outcome) -> Vec<Value> {
         .syntax_errors
         .iter()
         .map(|path| about("warning", path, format!("{path} has syntax errors; findings may be missing there")));
-    failed.into_iter().chain(unread).chain(text_only).chain(broken).collect()
+    failed.into_iter().chain(absent).chain(unread).chain(text_only).chain(broken).collect()
 }
 
 fn result(finding: &Finding, rule_index: Option<usize>) -> Value {

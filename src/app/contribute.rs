@@ -16,6 +16,7 @@ use crate::artifact::{self, Content, Document, Proposal, PullDraft, PullIntent, 
 use crate::config::{Commits, RepoConfig};
 use crate::domain::{Class, ContributeTarget, PullNumber, RunId};
 use crate::github::{self, Repo};
+use crate::mailbox::Priority;
 use crate::pipeline::{self, Cycle, Outputs};
 use crate::publish::{self, CommitMode, Opened, Pushed};
 use crate::queue::Leased;
@@ -129,7 +130,9 @@ impl App {
                 Error::Overtaken("the label was taken off".into())
             });
         }
-        let journal = self.journal(run).showing(cycle);
+        let urgency = if target.comment.is_some() { Priority::High } else { Priority::Normal };
+        let about = format!("{}#{}", target.place.repo, target.issue.number);
+        let journal = self.journal(run).showing(cycle).about(about, urgency);
         journal.say(&format!("working on {}#{}", target.place.repo, target.issue.number)).await?;
         let identity = self.identity().await?;
         let publisher = self.publisher.under(&leased.lease);
@@ -148,7 +151,7 @@ impl App {
         };
         journal.say(&format!("{} fetched at {}", info.default_branch, tree.commit().short())).await?;
         let facts = self.contribute_facts(&repo, &info, target, &issue, tree.commit(), settings(&config)).await?;
-        let scene = Contributing { tree: tree.clone(), facts: Arc::new(facts) };
+        let scene = Contributing::new(tree.clone(), facts);
         let cx = self.context(Scene::Contribute(scene), &leased.cancel).await?;
         cycle.begin(&target.issue.url).map_err(pipeline::Error::Shelf)?;
         let outputs = pipeline::contribute::run(&cx, &journal).await?;

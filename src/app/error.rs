@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::Class;
 use crate::stdx::text::count;
-use crate::{agent, analysis, config, github, pipeline, publish, store, workspace};
+use crate::{agent, analysis, config, github, mailbox, pipeline, publish, store, workspace};
 
 /// How soon a contribution asks again for its turn.
 const BUSY: Duration = Duration::from_secs(2);
@@ -25,6 +25,8 @@ pub enum Error {
     Pipeline(#[from] pipeline::Error),
     #[error(transparent)]
     Publish(#[from] publish::Error),
+    #[error(transparent)]
+    Mailbox(#[from] mailbox::Error),
     /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
     #[error("{0}")]
     Overtaken(String),
@@ -56,15 +58,12 @@ impl Error {
             Self::Busy => Class::Snooze(BUSY),
             Self::Pipeline(e) if e.is_cancelled() => Class::Cancelled,
             Self::Pipeline(pipeline::Error::Store(e)) => e.class(),
-            Self::Pipeline(pipeline::Error::Agent { source: agent::Error::Workspace(e), .. }) if e.is_transient() => {
-                Class::Retry
-            }
-            // A scanner that died once may have met a loaded machine; it gets the other attempts.
-            Self::Pipeline(pipeline::Error::Agent { source: agent::Error::Scanner { .. }, .. }) => Class::Retry,
+            Self::Pipeline(pipeline::Error::Agent { source, .. }) if may_pass(source) => Class::Retry,
             Self::Config(_)
             | Self::Workspace(_)
             | Self::Analysis(_)
             | Self::Pipeline(_)
+            | Self::Mailbox(_)
             | Self::GivenUp { .. }
             | Self::Key(_)
             | Self::Runs(_)
@@ -111,6 +110,7 @@ impl Error {
             Self::Store(e) => e.hint().map(str::to_owned),
             Self::Publish(e) => e.hint(),
             Self::Runs(e) => e.hint(),
+            Self::Mailbox(e) => e.hint().map(str::to_owned),
             _ => None,
         }
     }
@@ -139,5 +139,15 @@ impl Error {
     /// The whole chain in one line: message, then each source.
     pub fn chain(&self) -> String {
         crate::stdx::error::chain(self)
+    }
+}
+
+/// The step was tried as often as its agent's policy allows; the other attempts at the job come later, and that may help.
+fn may_pass(error: &agent::Error) -> bool {
+    match error {
+        // A scanner that died once may have met a loaded machine.
+        agent::Error::Scanner { .. } => true,
+        agent::Error::Reported(error) => error.recoverable,
+        error => error.is_transient(),
     }
 }

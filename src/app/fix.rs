@@ -7,6 +7,7 @@ use crate::artifact::reply::{About, FixNote};
 use crate::artifact::{PushIntent, Reply, ReviewReport};
 use crate::domain::{Class, FixTarget, IssueNumber, RunId};
 use crate::github::Repo;
+use crate::mailbox::Priority;
 use crate::pipeline;
 use crate::queue::Leased;
 use crate::store::{Beat, NewRun, RunState};
@@ -64,7 +65,7 @@ impl App {
         if let Some(has) = self.lacks_write(&repo, &target.by).await? {
             return Err(Error::Overtaken(format!("`{}` may not write any more: {has}", target.by.login)));
         }
-        let journal = self.journal(run);
+        let journal = self.journal(run).about(format!("{}#{}", target.place.repo, target.number), Priority::High);
         journal.say(&format!("fixing {}#{}@{}", target.place.repo, target.number, target.head.short())).await?;
         let config = match self.configuration(&repo, None).await?.for_changes() {
             Ok(config) => config,

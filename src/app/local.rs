@@ -3,6 +3,7 @@
 
 mod audit;
 mod obeyed;
+mod plan;
 mod scan;
 
 use std::collections::BTreeMap;
@@ -13,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, contribute, review};
 use crate::agent::mechanic::{self, Ask};
-use crate::agent::{Context, Contributing, Role, Scene, gate};
+use crate::agent::{Context, Contributing, Registry, Role, Scene, gate};
 use crate::analysis::{self, Engine};
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
 use crate::artifact::swarm::CodeChanges;
 use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
 use crate::config::CONFIG_PATH;
 use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
-use crate::pipeline::{self, Journal};
+use crate::pipeline::{self, Crew, Journal};
 use crate::stdx::text::iso8601;
 use crate::workspace::Tree;
 use crate::{publish, workspace};
@@ -28,7 +29,9 @@ use crate::{publish, workspace};
 use obeyed::Obeyed;
 
 pub use crate::analysis::RuleInfo;
+pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
+pub use plan::{Planned, Planning, plan};
 pub use scan::{scan, scan_text};
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
@@ -95,7 +98,7 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: b
     compared.nothing = scene.facts.files.is_empty() && scene.facts.not_read.is_empty();
     let pack = Arc::clone(&scene.pack);
     let cx = Context { engine, cancel: CancellationToken::new(), clock: Clock::system(), scene: Scene::Review(scene) };
-    let report = pipeline::review::run(&cx, &Journal::Unkept).await?;
+    let report = pipeline::review::run(&cx, &journal()).await?;
     let ReviewReport { findings, coverage, outcome, .. } = report;
     let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
     let fail_on = config.fail_on.severity();
@@ -202,9 +205,9 @@ async fn fix_in(
 ) -> Result<Fixing, Error> {
     let (engine, clock) = (Engine::embedded()?, Clock::system());
     let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
-    let scene = Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts) });
+    let scene = Scene::Contribute(Contributing::new(tree.clone(), facts));
     let cx = Context { engine: Arc::clone(&engine), cancel: CancellationToken::new(), clock: clock.clone(), scene };
-    let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await?;
+    let outputs = pipeline::contribute::run(&cx, &journal()).await?;
     if let Some(stopped) = outputs.stopped {
         let why = stopped.faults.into_iter().map(|fault| fault.message).collect();
         return Ok(Fixing::Nothing(Nothing { why, ..Nothing::default() }));
@@ -253,6 +256,11 @@ async fn fix_in(
         commit,
         notes: draft.notes,
     }))
+}
+
+/// Agents are called in place, and nothing is kept.
+fn journal() -> Journal {
+    Journal::unkept(Crew::direct(Registry::builtin()))
 }
 
 /// Title and text.

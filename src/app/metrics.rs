@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::App;
 use crate::domain::Job;
 use crate::meter::{Format, Process, Snapshot};
+use crate::stdx::process;
 
 /// Anybody who may read may ask as often as they like: rows and files are read so often and no more.
 const FRESH: Duration = Duration::from_secs(1);
@@ -53,7 +54,7 @@ impl App {
             oldest_due: oldest.ok().flatten().map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or_default())),
             unread,
             database_bytes: [("main", self.bytes_of("")), ("wal", self.bytes_of("-wal"))],
-            process: process(),
+            process: figures(),
             ..Snapshot::default()
         };
         *read = Some(Read { at: Instant::now(), snapshot: snapshot.clone() });
@@ -69,29 +70,15 @@ impl App {
 }
 
 /// Figures that the system does not give are left out.
-fn process() -> Process {
+fn figures() -> Process {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/self/{file}")).ok();
     Process {
-        cpu: read("stat").and_then(|text| cpu_seconds(&text)),
-        resident_bytes: read("status").and_then(|text| field(&text, "VmRSS:")).map(|kib| kib * 1024),
+        cpu: process::cpu_seconds(),
+        resident_bytes: process::resident_bytes(),
         // The listing holds one open itself.
         open_fds: std::fs::read_dir("/proc/self/fd").ok().map(|files| (files.count() as u64).saturating_sub(1)),
-        max_fds: read("limits").and_then(|text| field(&text, "Max open files")),
+        max_fds: read("limits").and_then(|text| process::field(&text, "Max open files")),
     }
-}
-
-/// `utime` and `stime`, the twelfth and thirteenth field after the name, which stands in brackets and may hold anything.
-fn cpu_seconds(stat: &str) -> Option<f64> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut ticks = rest.split_whitespace().skip(11);
-    let (user, system): (u32, u32) = (ticks.next()?.parse().ok()?, ticks.next()?.parse().ok()?);
-    let per_second = u32::try_from(rustix::param::clock_ticks_per_second()).ok().filter(|ticks| *ticks > 0)?;
-    Some((f64::from(user) + f64::from(system)) / f64::from(per_second))
-}
-
-/// The first number after a name.
-fn field(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }
 
 #[cfg(test)]
@@ -99,17 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_time_is_read_behind_any_name() {
-        let stat = "42 (odd) 1 2) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 100 1 1";
-        let ticks = rustix::param::clock_ticks_per_second();
-        assert_eq!(cpu_seconds(stat).map(|s| (s * ticks as f64).round()), Some(300.0));
-        assert_eq!(cpu_seconds("nonsense"), None);
-    }
-
-    #[test]
     fn this_process_has_memory_and_open_files() {
         if cfg!(target_os = "linux") {
-            let process = process();
+            let process = figures();
             assert!(process.resident_bytes > Some(1_000_000) && process.open_fds > Some(2), "{process:?}");
             assert!(process.max_fds >= process.open_fds && process.cpu.is_some(), "{process:?}");
         }

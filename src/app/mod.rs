@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{DeliveryId, Identity, InstallationId, Millis, RunId};
 use crate::github::{AppInfo, Github};
-use crate::pipeline::Swarms;
+use crate::pipeline::{Crew, Swarms};
 use crate::publish::Publisher;
 use crate::queue::Queue;
 use crate::store::{Pruned, Store};
@@ -69,6 +69,8 @@ pub struct App {
     /// What each repository's swarm is at, on the disk.
     swarms: Swarms,
     mirrors: Arc<Mirrors>,
+    /// Who does the steps of flows.
+    crew: Crew,
     /// How long ended runs and settled deliveries are kept.
     retention: Duration,
     /// When a write last worked, for `ready`.
@@ -102,7 +104,13 @@ impl App {
             },
             shutdown.clone(),
         );
-        tokio::join!(jobs, self.tidy_up(shutdown.clone()), self.reconcile(shutdown));
+        // Agents answer until the last job has ended.
+        let no_jobs = CancellationToken::new();
+        let jobs = async {
+            let _over = no_jobs.clone().drop_guard();
+            jobs.await;
+        };
+        tokio::join!(jobs, self.crew.serve(no_jobs.clone()), self.tidy_up(shutdown.clone()), self.reconcile(shutdown));
     }
 
     /// Lets rows go that ended longer ago than they are kept: at start, then every hour.

@@ -13,6 +13,7 @@ use crate::artifact::{ReviewFacts, ReviewIntent, ReviewReport, Shelf};
 use crate::config::RepoConfig;
 use crate::domain::{Class, Coverage, Job, Outcome, ReviewTarget, RunId};
 use crate::github;
+use crate::mailbox::Priority;
 use crate::pipeline::{self, Journal};
 use crate::queue::Leased;
 use crate::store::{Beat, NewRun, RunState};
@@ -22,7 +23,7 @@ impl App {
     /// Where a run's steps are kept: rows, and documents in the run's folder.
     pub(super) fn journal(&self, run: RunId) -> Journal {
         let folder = self.store.path().with_file_name("runs").join(run.to_string());
-        Journal::Kept { store: self.store.clone(), run, shelf: Shelf::new(folder), cycle: None }
+        Journal::kept(self.crew.clone(), self.store.clone(), run, Shelf::new(folder))
     }
 
     /// All that the agents of a flow may touch. The first flow makes the rules ready: a server that only waits does without
@@ -121,7 +122,8 @@ impl App {
             return Err(Error::Overtaken(format!("the head is {} now", pull.head_sha.short())));
         }
         let (publisher, cancel) = (self.publisher.under(&leased.lease), &leased.cancel);
-        let journal = self.journal(run);
+        let urgency = if target.forced { Priority::High } else { Priority::Normal };
+        let journal = self.journal(run).about(format!("{}#{}", target.repo, target.number), urgency);
         tracing::info!(run.id = %run, "reviewing {}", place(&target.repo, target));
         journal.say(&format!("reviewing {}", place(&target.repo, target))).await?;
         let identity = self.identity().await?;

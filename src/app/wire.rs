@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::{App, Error};
+use crate::agent::Registry;
 use crate::artifact::Shelf;
-use crate::config::ServerConfig;
+use crate::artifact::exchange::AgentConfig;
+use crate::config::{self, ServerConfig};
 use crate::domain::Clock;
 use crate::github::{self, Github};
+use crate::mailbox::{self, AgentName, Bus};
 use crate::meter::Meter;
-use crate::pipeline::Swarms;
+use crate::pipeline::{self, Crew, Swarms};
 use crate::publish::Publisher;
 use crate::queue::{self, Queue};
 use crate::store::{self, Store};
@@ -47,7 +50,19 @@ impl App {
         store.end_interrupted_runs().await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
+        let bus = Bus::open(config.state.join("messages"), clock.clone(), mailbox::Options::default())?;
+        let settings = pipeline::Settings {
+            agents: config
+                .agents
+                .iter()
+                .filter_map(|(name, agent)| Some((AgentName::parse(name)?, settings(agent))))
+                .collect(),
+            // The widest flow has four steps side by side.
+            capacity: 4 * config.tuning.workers,
+            ..pipeline::Settings::default()
+        };
         Ok(Self {
+            crew: Crew::over(bus, Registry::builtin(), settings, config.state.join("inputs")),
             swarms,
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
             mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),
@@ -69,4 +84,11 @@ impl App {
             github,
         })
     }
+}
+
+/// An operator's words as the crew takes them.
+fn settings(agent: &config::Agent) -> pipeline::AgentSettings {
+    let config::Agent { outside, enabled, model, temperature, max_tokens, timeout_ms, retries } = agent.clone();
+    let config = AgentConfig { enabled, model, temperature, max_tokens, timeout: timeout_ms, retries };
+    pipeline::AgentSettings { outside, config }
 }

@@ -23,7 +23,8 @@ pub struct AgentInput {
     pub task: Option<Task>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_input: Option<String>,
-    /// Outputs of the agents that this one builds on, in the order in which they ended.
+    /// Outputs of the agents that this one builds on, in the order in which they ended. One that failed, and that this one
+    /// can do without, has no result but its `errors`.
     pub history: Vec<AgentOutput>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<BTreeMap<String, Value>>,
@@ -39,7 +40,8 @@ pub struct AgentInput {
 
 impl AgentInput {
     /// What an agent's own input is read from, and all that its output may depend on: `facts`, what was asked, and under the
-    /// name of each agent the result that it had. No times and durations, so that equal inputs are equal.
+    /// name of each agent the result that it had; under `absent` those that have none ([`Absent`]). No times and durations, so
+    /// that equal inputs are equal.
     pub fn fields(&self) -> Map<String, Value> {
         fn add<T: Serialize>(fields: &mut Map<String, Value>, name: &str, part: Option<&T>) {
             if let Some(value) = part.and_then(|part| serde_json::to_value(part).ok()) {
@@ -51,8 +53,40 @@ impl AgentInput {
         add(&mut fields, "task", self.task.as_ref());
         add(&mut fields, "userInput", self.user_input.as_ref());
         add(&mut fields, "config", self.config.as_ref());
-        fields.extend(self.history.iter().map(|output| (output.agent_name.clone(), output.result.clone())));
+        let (absent, there): (Vec<_>, Vec<_>) = self.history.iter().partition(|output| output.result.is_null());
+        fields.extend(there.into_iter().map(|output| (output.agent_name.clone(), output.result.clone())));
+        let absent: Vec<Absent> = absent.into_iter().map(Absent::of).collect();
+        add(&mut fields, "absent", (!absent.is_empty()).then_some(&absent));
         fields
+    }
+}
+
+/// An agent whose result is missing, though another one would have taken it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absent {
+    pub agent: String,
+    /// Why; its code is [`Absent::NOT_ASKED`] for one that nobody called.
+    pub error: AgentError,
+}
+
+impl Absent {
+    /// It is switched off, was not among those asked for, or lacks what it needs.
+    pub const NOT_ASKED: &'static str = "not-asked";
+
+    fn of(output: &AgentOutput) -> Self {
+        let agent = output.agent_name.clone();
+        let first = output.metadata.errors.iter().flatten().next().cloned();
+        let error = first.unwrap_or_else(|| AgentError {
+            message: "it did not say why".to_owned(),
+            code: "unknown".to_owned(),
+            agent_name: agent.clone(),
+            recoverable: false,
+        });
+        Self { agent, error }
+    }
+
+    pub fn was_asked(&self) -> bool {
+        self.error.code != Self::NOT_ASKED
     }
 }
 

@@ -196,7 +196,7 @@ pub static FORMS: [Form; 31] = [
         rules::none,
     ),
     Form::new::<Plan>(
-        None,
+        Some("plan.json"),
         "The planner's result: milestones of tasks that build on each other without a circle",
         rules::plan,
     ),

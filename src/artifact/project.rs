@@ -31,12 +31,12 @@ pub struct ProjectIdentity {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectAnalysis {
-    /// By share of lines, largest first.
+    /// By share of lines, or of bytes where lines were not counted; largest first.
     pub languages: Vec<String>,
     pub file_count: u64,
-    /// Lines that are not blank, of the languages that are known.
-    #[serde(rename = "totalLOC")]
-    pub total_loc: u64,
+    /// Lines that are not blank, of the languages that are known; absent when they were not counted.
+    #[serde(default, rename = "totalLOC", skip_serializing_if = "Option::is_none")]
+    pub total_loc: Option<u64>,
     /// Names of direct dependencies, as the manifests say.
     pub dependencies: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,17 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::project::ProjectContext;
 use crate::domain::{Category, Coverage, Finding, Fingerprint, NotRead, Outcome};
+
+/// The manager's result: what the repository is and, in a review, what of the change is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    #[serde(flatten)]
+    pub context: ProjectContext,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<FilePlan>,
+}
 
 /// The manager's plan: which changed files are read, in which language, and which are not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

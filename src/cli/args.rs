@@ -29,6 +29,8 @@ pub enum Verb {
     Audit(Audit),
     /// Make the change that an issue asks for in a local repository; no GitHub needed.
     Fix(Fix),
+    /// Plan the work that a described feature needs in a local repository; no GitHub needed.
+    Plan(Plan),
     /// List the static rules, or explain one.
     Rules(Rules),
     /// List the kinds of documents that agents hand to each other, print the schema of one, or check a document against it.
@@ -322,6 +324,36 @@ pub struct FixTarget {
     /// Write the change into the work tree
     #[arg(long)]
     pub apply: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 there is a plan, 1 the text says too little (standard error asks what is missing), 2 wrong \
+                  usage, 3 could not be done."
+)]
+pub struct Plan {
+    /// Repository, or a folder in it
+    pub path: PathBuf,
+    /// What should be there that is not, or what should change: a sentence, or lines with a list; `-` reads standard input
+    #[arg(allow_hyphen_values = true)]
+    pub feature: String,
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub format: PlanFormat,
+    /// Write the plan to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Leave the repository's `.github/octoswarm.yml` out; by default its `ignore` and `protected` hold
+    #[arg(long)]
+    pub no_config: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// For people
+    Text,
+    /// The plan's own document
+    Json,
+    Markdown,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -32,7 +32,9 @@ pub async fn cmd_doctor(args: args::Doctor) -> Exit {
         match webhook::who_listens(address, doctor::PATIENCE).await {
             Neighbour::Nobody => Door::Free,
             Neighbour::Ourselves(Ready { waits_for_set_up: true, .. }) => Door::WaitsForSetUp,
-            Neighbour::Ourselves(Ready { ready, waits_for_set_up: false, reason }) => Door::Ours { ready, reason },
+            Neighbour::Ourselves(Ready { ready, waits_for_set_up: false, reason, trouble }) => {
+                Door::Ours { ready, reason: reason.or(trouble) }
+            }
             Neighbour::Stranger => Door::Taken,
             Neighbour::Unusable(error) => Door::Unusable(error),
         }

@@ -14,6 +14,7 @@ mod fix;
 mod health;
 mod interrupt;
 mod metrics;
+mod plan;
 mod replay;
 mod report;
 mod review;
@@ -35,7 +36,7 @@ use crate::stdx::error::chain;
 const EXIT_FINDINGS: u8 = 1;
 /// A document that does not have its form.
 const EXIT_INVALID: u8 = 1;
-/// No mechanic of ours solves it.
+/// No mechanic of ours solves it, or the text is too thin to plan from.
 const EXIT_NOTHING: u8 = 1;
 /// What an operator asked for cannot be done to this run.
 const EXIT_REFUSED: u8 = 1;
@@ -88,6 +89,7 @@ pub fn main() -> ExitCode {
             Verb::Runs(args) => runs::cmd_runs(args).await,
             Verb::Replay(args) => replay::cmd_replay(args).await,
             Verb::Agents(args) => agents::cmd_agents(&args),
+            Verb::Plan(args) => plan::cmd_plan(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,

@@ -145,7 +145,7 @@ async fn doors(app: &App, config: &ServerConfig, shutdown: &CancellationToken) -
 fn waiting() -> Router {
     let not_yet = || async {
         let reason = Some("no GitHub App is set up yet".to_owned());
-        let body = Ready { ready: false, waits_for_set_up: true, reason };
+        let body = Ready { ready: false, waits_for_set_up: true, reason, trouble: None };
         (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], Json(body))
     };
     Router::new()

@@ -3,6 +3,7 @@
 //! Promise: whoever holds a value of these types need not check it again; every mistake is named with its place and a way out.
 //! Never: no secret is taken from a command line, and nobody else reads the environment.
 
+mod agents;
 mod checked;
 mod log;
 mod metrics;
@@ -14,6 +15,7 @@ mod secrets;
 mod server;
 mod words;
 
+pub use agents::{AGENTS, Agent};
 pub use checked::{Remark, Remarks};
 pub use log::{LogFormat, log_filter};
 pub use metrics::Metrics;

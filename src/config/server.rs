@@ -1,11 +1,13 @@
 //! The server's own settings: `octoswarm.toml`, then `OCTOSWARM_*` variables over it, then flags over both.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::agents::{self, Agent};
 use super::names::unknown_variables;
 use super::reader::{Reader, SecretFile, Setting, Source, invalid};
 use super::{Error, LogFormat, Metrics, Registration, Warning, log};
@@ -28,6 +30,8 @@ pub struct ServerConfig {
     /// Logins of the accounts whose installations are served; empty: all of them.
     pub accounts: Vec<String>,
     pub metrics: Metrics,
+    /// By the names of their mailboxes.
+    pub agents: BTreeMap<String, Agent>,
     pub tuning: Tuning,
 }
 
@@ -103,6 +107,8 @@ pub(super) struct FileWire {
     public_url: Option<String>,
     metrics_listen: Option<SocketAddr>,
     metrics_token_file: Option<PathBuf>,
+    /// A table for each; read by hand, so that every fault is told.
+    agents: toml::Table,
 }
 
 /// The variables that speak of an App.
@@ -196,6 +202,7 @@ impl Resolution {
             let poll = poll_of(&mut reader, overrides, &file, None);
             accounts_of(&mut reader, &file.accounts, None);
             Metrics::read(&mut reader, file.metrics_listen, file.metrics_token_file.as_deref());
+            agents::read(&mut reader, &file.agents);
             tuning_of(&mut reader, &file, poll);
             let overrides = overrides.clone();
             state.clone().map(|state| {
@@ -254,6 +261,7 @@ fn server(
     );
     let accounts = accounts_of(reader, &file.accounts, registered);
     let metrics = Metrics::read(reader, file.metrics_listen, file.metrics_token_file.as_deref());
+    let agents = agents::read(reader, &file.agents);
     let tuning = tuning_of(reader, file, poll);
     Some(ServerConfig {
         app_id: app_id?,
@@ -263,6 +271,7 @@ fn server(
         web_url: web_url?,
         accounts,
         metrics,
+        agents,
         tuning,
         // The caller's.
         listen: DEFAULT_LISTEN,
@@ -328,7 +337,7 @@ const A_CENTURY: u64 = 36_500;
 const LOG_KEPT: u64 = 259_200;
 
 /// Every setting that is shown, in the order of docs/configuration.md.
-const SETTINGS: [&str; 19] = [
+const SETTINGS: [&str; 20] = [
     "app_id",
     "private_key_file",
     "webhook_secret_files",
@@ -348,6 +357,7 @@ const SETTINGS: [&str; 19] = [
     "settle_ms",
     "metrics_listen",
     "metrics_token_file",
+    "agents",
 ];
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3000));

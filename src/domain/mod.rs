@@ -31,7 +31,7 @@ pub use job::{
     Class, CommandTarget, ContributeTarget, FixTarget, Job, Pinned, ReviewTarget, UnknownWord, command_group,
     contribution_key, fix_group, issue_group,
 };
-pub use outcome::{Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
+pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
 pub use ready::Ready;
 pub use secret::Secret;
 pub use untrusted::Untrusted;

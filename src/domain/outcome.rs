@@ -61,6 +61,21 @@ pub struct Coverage {
     /// Paths that were read although the parser did not understand them: findings may be missing there.
     #[serde(default)]
     pub syntax_errors: Vec<String>,
+    /// Reviewers whose part is missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<AbsentReviewer>,
+}
+
+/// Nobody looked for what this reviewer would have found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentReviewer {
+    pub reviewer: String,
+    /// Of its error: `API_001` and the like.
+    pub code: String,
+    pub reason: String,
+    /// It was not asked: nobody expects its part.
+    #[serde(default)]
+    pub left_out: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,9 +104,11 @@ impl Coverage {
         self.not_read.push(NotRead { path: path.to_owned(), reason, left_out });
     }
 
-    /// What this much reading amounts to. Nothing found in nothing read is not clean.
+    /// What this much reading amounts to. Nothing found in nothing read is not clean, nor is nothing found by half of the
+    /// reviewers.
     pub fn outcome(&self, findings: usize) -> Outcome {
         match (findings, self.read, self.total) {
+            (0, ..) if self.is_incomplete() => Outcome::CouldNotReview { reason: self.unreviewed().join("; ") },
             (0, 0, total) if total > 0 => match self.failures() {
                 Some(reason) => Outcome::CouldNotReview { reason },
                 None => Outcome::NothingToReview { reason: self.nothing() },
@@ -112,6 +129,20 @@ impl Coverage {
         let with_rules = if failed.len() < self.total { " that octoswarm has language rules for" } else { "" };
         let files = count(failed.len(), "file");
         (!failed.is_empty()).then(|| format!("none of {files}{with_rules} could be read: {}{more}", named.join(", ")))
+    }
+
+    /// A reviewer failed whose part is expected.
+    pub fn is_incomplete(&self) -> bool {
+        self.absent.iter().any(|reviewer| !reviewer.left_out)
+    }
+
+    /// One clause for each reviewer whose part is missing.
+    pub fn unreviewed(&self) -> Vec<String> {
+        let clause = |absent: &AbsentReviewer| match absent.left_out {
+            true => format!("the {} reviewer was not asked: {}", absent.reviewer, absent.reason),
+            false => format!("the {} reviewer failed: {} ({})", absent.reviewer, absent.reason, absent.code),
+        };
+        self.absent.iter().map(clause).collect()
     }
 
     fn nothing(&self) -> String {
@@ -195,6 +226,21 @@ mod tests {
         );
         check(0, &[("a.go", left_out())], &nothing("nothing here for octoswarm's language rules to read (1 file)"));
         check(2, &[("a.txt", Reading::TextOnly), ("b.py", failed())], &Outcome::Findings { count: 2 });
+    }
+
+    #[test]
+    fn nothing_found_by_half_of_the_reviewers_is_not_clean() {
+        let absent = |left_out| AbsentReviewer {
+            reviewer: "critical".into(),
+            code: "API_001".into(),
+            reason: "no answer".into(),
+            left_out,
+        };
+        let coverage = |left_out| Coverage { read: 1, total: 1, absent: vec![absent(left_out)], ..Coverage::default() };
+        let reason = "the critical reviewer failed: no answer (API_001)".to_owned();
+        assert_eq!(coverage(false).outcome(0), Outcome::CouldNotReview { reason });
+        assert_eq!(coverage(false).outcome(2), Outcome::Findings { count: 2 });
+        assert_eq!(coverage(true).outcome(0), Outcome::Clean, "whoever switched it off knows");
     }
 
     #[test]

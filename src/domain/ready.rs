@@ -12,4 +12,7 @@ pub struct Ready {
     /// Why it is not ready, for the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What does not work although deliveries can be stored: jobs wait for it, or fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }

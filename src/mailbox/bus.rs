@@ -80,10 +80,24 @@ impl Bus {
     /// Puts a message into its receiver's inbox and a copy into its sender's outbox. What it returns is what was written.
     ///
     /// # Errors
-    /// The content is not sound, the message is too large, the receiver's inbox is full or there is none, or the disk's.
+    /// The content is not sound, the message is too large, the receiver's inbox is full or there is none, the id that was
+    /// drawn for it is taken, or the disk's.
     /// Nothing was sent then.
     pub async fn send(&self, draft: Draft) -> Result<Envelope, Error> {
         self.blocking(move |inner| inner.send(draft)).await
+    }
+
+    /// An id for [`Draft::id`]; one that is not used is a gap in its sender's counting.
+    ///
+    /// # Errors
+    /// The program is stopping.
+    pub async fn draw(&self, from: AgentName) -> Result<MessageId, Error> {
+        self.blocking(move |inner| Ok(inner.draw(from))).await
+    }
+
+    /// What tells the time of its messages.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
     }
 
     /// The first message that waits: by priority, then by its time, then by its id. It is the caller's alone until it is

@@ -1,4 +1,4 @@
-//! A message in somebody's hands, and its three ways on: handled, tried again, failed (S3.17, S3.30, A3.2).
+//! A message in somebody's hands, and its ways on: handled, tried again, failed (S3.17, S3.29, S3.30, A3.2).
 
 use std::fs;
 use std::io;
@@ -56,6 +56,16 @@ impl Claim {
     pub async fn nack(self, reason: impl Into<String>) -> Result<(), Error> {
         let (Self { inner, taken, .. }, reason) = (self, reason.into());
         off_thread(inner, move |inner| inner.retry(taken, text::truncate_chars(&reason, 4000))).await
+    }
+
+    /// It can never be handled, for this reason: it moves to `failed/` at once, and its sender gets an error report that names
+    /// every fault.
+    ///
+    /// # Errors
+    /// As [`Claim::ack`].
+    pub async fn fail(self, reason: impl Into<String>, faults: Vec<String>) -> Result<(), Error> {
+        let (Self { inner, taken, .. }, reason) = (self, text::truncate_chars(&reason.into(), 4000));
+        off_thread(inner, move |inner| inner.fail(taken, Reason::refused(reason, faults))).await
     }
 
     /// As if it had never been claimed.

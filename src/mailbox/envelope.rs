@@ -193,6 +193,7 @@ pub struct Draft {
     pub(super) priority: Priority,
     pub(super) reply_to: Option<MessageId>,
     pub(super) timeout: Option<Timeout>,
+    pub(super) id: Option<MessageId>,
 }
 
 impl Draft {
@@ -214,7 +215,7 @@ impl Draft {
             | MessageType::ValidationResult
             | MessageType::ErrorReport => Priority::Normal,
         };
-        Self { from, to, message_type, content, priority, reply_to: None, timeout: None }
+        Self { from, to, message_type, content, priority, reply_to: None, timeout: None, id: None }
     }
 
     pub fn priority(mut self, priority: Priority) -> Self {
@@ -229,6 +230,12 @@ impl Draft {
 
     pub fn timeout(mut self, timeout: Timeout) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sends it under an id that [`super::Bus::draw`] gave, so that what depends on the id can be ready before anybody reads it.
+    pub fn id(mut self, id: MessageId) -> Self {
+        self.id = Some(id);
         self
     }
 

@@ -18,6 +18,8 @@ pub enum Error {
     CannotReceive { agent: AgentName },
     #[error("the content of the message is not sound: {}", faults.join("; "))]
     Content { faults: Vec<String> },
+    #[error("another message has the id {id}")]
+    Taken { id: MessageId },
     #[error("message {id} is no longer where its claim put it")]
     Lost { id: MessageId },
     #[error("the program is stopping")]
@@ -39,6 +41,7 @@ impl Error {
             Self::CannotReceive { .. } => "send it to product_manager",
             Self::Content { .. } => "correct the fields; docs/messages.md lists them",
             Self::Lost { .. } => "let only agents that claim messages serve this inbox; somebody else moved the file",
+            Self::Taken { .. } => "draw another id; somebody else counts under the same name",
             Self::Stopping => return None,
         })
     }

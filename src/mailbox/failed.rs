@@ -50,6 +50,11 @@ impl Reason {
         }
     }
 
+    /// Whoever it is for cannot use it, however often it is read.
+    pub(super) fn refused(text: String, details: Vec<String>) -> Self {
+        Self { text, ..Self::content(details) }
+    }
+
     /// How often it had been handed out by then.
     pub(super) fn after(self, attempts: u32) -> Self {
         Self { attempts, ..self }

@@ -120,6 +120,8 @@ macro_rules! bounded {
         pub struct $name(f64);
 
         impl $name {
+            pub const ZERO: Self = Self(0.0);
+
             /// `None` beyond its bounds.
             pub fn new(value: f64) -> Option<Self> {
                 ($range.contains(&value) && value.is_finite()).then_some(Self(value))

@@ -27,7 +27,8 @@ impl Inner {
             return Err(Error::Full { agent: to, pending });
         }
         let count = counts.entry(from).or_insert(1);
-        let mut envelope = draft.seal(MessageId::counted(from, now, *count), now);
+        let drawn = draft.id.clone();
+        let mut envelope = draft.seal(drawn.clone().unwrap_or_else(|| MessageId::counted(from, now, *count)), now);
         loop {
             let bytes = envelope.to_json();
             let size = bytes.len() as u64;
@@ -35,7 +36,10 @@ impl Inner {
                 return Err(Error::TooLarge { bytes: size });
             }
             let placed = self.place(&envelope, &bytes)?;
-            *count += 1;
+            if let Some(id) = drawn.as_ref().filter(|_| !placed) {
+                return Err(Error::Taken { id: id.clone() });
+            }
+            *count += u64::from(drawn.is_none());
             if placed {
                 drop(counts);
                 self.bells.ring(to);
@@ -43,6 +47,14 @@ impl Inner {
             }
             envelope.message_id = MessageId::counted(from, now, *count);
         }
+    }
+
+    /// The next id of a sender; nobody else in this process gets it.
+    pub(super) fn draw(&self, from: AgentName) -> MessageId {
+        let mut counts = lock(&self.counts);
+        let count = counts.entry(from).or_insert(1);
+        *count += 1;
+        MessageId::counted(from, self.clock.now(), *count - 1)
     }
 
     /// `false` when somebody has used the id. Whoever takes one makes `<id>.tmp` in the outbox first, and of several processes

@@ -75,6 +75,7 @@ pub struct Meter {
     runs: Counters<2>,
     steps: Counters<2>,
     step_seconds: Histograms<1>,
+    step_retries: Counters<1>,
     findings: Counters<2>,
     effects: Counters<2>,
     requests: Counters<2>,
@@ -126,6 +127,7 @@ impl Default for Meter {
             runs: Family::default(),
             steps: Family::default(),
             step_seconds: Family::new_with_constructor(WORK),
+            step_retries: Family::default(),
             findings: Family::default(),
             effects: Family::default(),
             requests: Family::default(),
@@ -189,6 +191,7 @@ impl Meter {
             "octoswarm_runs", runs, "Runs of a flow, by what they came to";
             "octoswarm_steps", steps, "Steps of runs, by how they ended";
             "octoswarm_step_duration_seconds", step_seconds, "How long an agent worked on a step";
+            "octoswarm_step_retries", step_retries, "Attempts at steps beyond the first, after one that failed";
             "octoswarm_findings", findings, "Findings of finished reviews; each review of a pull request counts its own";
             "octoswarm_effects", effects, "What was said to GitHub, by how it was proved";
             "octoswarm_github_requests", requests, "Requests to GitHub's API, by the class of the answer";
@@ -228,6 +231,11 @@ impl Meter {
     pub fn run(&self, flow: &'static str, outcome: &'static str) {
         debug_assert!(RUN_OUTCOMES.contains(&outcome), "{outcome}");
         self.runs.get_or_create(&[("flow", flow), ("outcome", outcome)]).inc();
+    }
+
+    /// So many attempts at a step came after one that failed.
+    pub fn retries(&self, role: &'static str, more: u64) {
+        self.step_retries.get_or_create(&[("role", role)]).inc_by(more);
     }
 
     /// `took` is absent where nobody worked: the document was known.

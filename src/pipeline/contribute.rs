@@ -1,24 +1,25 @@
-//! The contribution flow: scout, analyst, explorer, coder, then tester and docs side by side, then pr.
+//! The contribution flow: scout, manager, analyst, explorer, planner, coder, then tester and docs side by side, then pr.
 
-use super::flow::{Flow, Outputs, Step};
+use super::flow::{Flow, Outputs, RunOptions, Step};
 use super::{Error, Journal};
 use crate::agent::{Context, Role};
 
-pub const CONTRIBUTE: Flow = Flow {
-    name: "contribute",
-    steps: &[
-        Step { role: Role::Scout, needs: &[] },
-        Step { role: Role::Analyst, needs: &[Role::Scout] },
-        Step { role: Role::Explorer, needs: &[Role::Scout, Role::Analyst] },
-        Step { role: Role::Coder, needs: &[Role::Scout, Role::Analyst, Role::Explorer] },
-        Step { role: Role::Tester, needs: AFTER_CODE },
-        Step { role: Role::Docs, needs: AFTER_CODE },
-        Step {
-            role: Role::Pr,
-            needs: &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder, Role::Tester, Role::Docs],
-        },
-    ],
-};
+pub const CONTRIBUTE: Flow = Flow { name: "contribute", steps: STEPS };
+
+pub(super) const STEPS: &[Step] = &[
+    Step::new(Role::Scout, &[]),
+    Step::new(Role::Manager, &[Role::Scout]),
+    Step::new(Role::Analyst, &[Role::Scout, Role::Manager]),
+    Step::new(Role::Explorer, &[Role::Scout, Role::Analyst]),
+    Step::new(Role::Planner, &[Role::Scout, Role::Manager, Role::Analyst, Role::Explorer]),
+    // What can be done mechanically is done without a plan too.
+    Step::new(Role::Coder, &[Role::Scout, Role::Analyst, Role::Explorer]).taking(&[Role::Planner], 0),
+    Step::new(Role::Tester, AFTER_CODE),
+    Step::new(Role::Docs, AFTER_CODE),
+    // Without tests or documentation it is a draft that says so.
+    Step::new(Role::Pr, &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder])
+        .taking(&[Role::Tester, Role::Docs], 0),
+];
 
 /// Tests and documentation are about what the coder did (A2.1).
 const AFTER_CODE: &[Role] = &[Role::Analyst, Role::Explorer, Role::Coder];
@@ -26,8 +27,16 @@ const AFTER_CODE: &[Role] = &[Role::Analyst, Role::Explorer, Role::Coder];
 /// Runs the flow over the facts in `cx`. It may end early, at a document that says it failed.
 ///
 /// # Errors
-/// The first step that failed; finished steps are kept and not repeated.
+/// The first step that failed and that a pull request cannot do without; finished steps are kept and not repeated.
 pub async fn run(cx: &Context, journal: &Journal) -> Result<Outputs, Error> {
+    run_with(cx, journal, &RunOptions::default()).await?.reached(Role::Pr)
+}
+
+/// The same as somebody wants it run.
+///
+/// # Errors
+/// As [`Flow::run`].
+pub async fn run_with(cx: &Context, journal: &Journal, options: &RunOptions) -> Result<Outputs, Error> {
     let facts = &cx.contributing().map_err(|source| Error::Agent { role: CONTRIBUTE.name, source })?.facts;
-    CONTRIBUTE.run(cx, journal, &**facts).await
+    CONTRIBUTE.run(cx, journal, &**facts, options).await
 }

@@ -1,6 +1,6 @@
 //! The fix flow: a review, and then the coder applies the fixes that it proved.
 
-use super::flow::{Flow, Step};
+use super::flow::{Flow, RunOptions, Step};
 use super::{Error, Journal, review};
 use crate::agent::{Context, Role};
 use crate::artifact::swarm::CodeChanges;
@@ -9,7 +9,7 @@ use crate::artifact::{Document, ReviewReport};
 pub const FIX: Flow = Flow { name: "fix", steps: STEPS };
 
 const STEPS: &[Step] = {
-    const LAST: Step = Step { role: Role::Coder, needs: &[Role::Master] };
+    const LAST: Step = Step::new(Role::Coder, &[Role::Master]);
     const R: &[Step] = review::STEPS;
     &[R[0], R[1], R[2], R[3], R[4], R[5], LAST]
 };
@@ -26,6 +26,6 @@ pub struct Fixed {
 /// The first step that failed; finished steps are kept and not repeated.
 pub async fn run(cx: &Context, journal: &Journal) -> Result<Fixed, Error> {
     let facts = &cx.reviewing().map_err(|source| Error::Agent { role: FIX.name, source })?.facts;
-    let outputs = FIX.run(cx, journal, &**facts).await?;
+    let outputs = FIX.run(cx, journal, &**facts, &RunOptions::default()).await?.reached(Role::Coder)?;
     Ok(Fixed { report: outputs.get(Role::Master)?, changes: outputs.get(Role::Coder)? })
 }

@@ -1,62 +1,129 @@
 //! The record of a run: its steps with their artifacts, and progress for whoever watches.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Cycle, Error};
-use crate::agent::{self, Context, DynAgent, Registry, Role};
-use crate::artifact::exchange::{AgentInput, AgentOutput, OutputMetadata, OutputStatus};
+use super::crew::{Asked, Crew, Occasion, Order};
+use super::flow::{Flow, Outputs};
+use super::{Cycle, Error, result};
+use crate::agent::{Context, Role};
+use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus};
 use crate::artifact::status::AgentState;
-use crate::artifact::{Shelf, shelf};
-use crate::domain::RunId;
+use crate::artifact::{AgentError, Shelf, shelf};
+use crate::domain::{Millis, RunId};
+use crate::mailbox::Priority;
 use crate::stdx::hash;
+use crate::stdx::text::{self, count};
 use crate::store::{MAX_ARTIFACT, StepState, Store};
 
-/// Where steps are kept. Work without GitHub keeps none: it is over before anything could be lost.
+/// The name of the row that holds what a run started from.
+pub const FACTS: &str = "facts";
+/// What a run came to, in its folder.
+pub const RESULT: &str = "result.json";
+
+/// Who does the steps of a run, and where they are kept. Work without GitHub keeps none: it is over before anything could be
+/// lost.
 #[derive(Clone)]
-pub enum Journal {
-    Kept {
-        store: Store,
-        run: RunId,
-        shelf: Shelf,
-        /// Where a contribution shows how far it is.
-        cycle: Option<Arc<Cycle>>,
-    },
-    Unkept,
+pub struct Journal {
+    crew: Crew,
+    occasion: Occasion,
+    kept: Option<Kept>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    store: Store,
+    run: RunId,
+    shelf: Shelf,
+    /// Where a contribution shows how far it is.
+    cycle: Option<Arc<Cycle>>,
+    began: Millis,
 }
 
 impl Journal {
+    pub fn unkept(crew: Crew) -> Self {
+        Self { crew, occasion: Occasion::default(), kept: None }
+    }
+
+    /// Steps become rows of `run`, documents go onto the shelf.
+    pub fn kept(crew: Crew, store: Store, run: RunId, shelf: Shelf) -> Self {
+        let began = store.clock().now();
+        let occasion = Occasion { run: Some(run), ..Occasion::default() };
+        Self { crew, occasion, kept: Some(Kept { store, run, shelf, cycle: None, began }) }
+    }
+
     /// Shows in a repository's swarm how far the flow is.
     #[must_use]
     pub fn showing(mut self, swarm: &Arc<Cycle>) -> Self {
-        if let Self::Kept { cycle, .. } = &mut self {
-            *cycle = Some(swarm.clone());
+        if let Some(kept) = &mut self.kept {
+            kept.cycle = Some(swarm.clone());
         }
         self
     }
 
-    fn agents(&self) -> &'static Registry {
-        static OURS: LazyLock<Registry> = LazyLock::new(Registry::builtin);
-        &OURS
+    /// Says in messages what the run is about, `owner/repo#7`, and how urgent it is.
+    #[must_use]
+    pub fn about(mut self, focus: String, priority: Priority) -> Self {
+        self.occasion = Occasion { focus: Some(focus), priority, ..self.occasion };
+        self
     }
 
-    /// Runs the role's agent on `input`, or takes the result that the same agent made of the same input before.
+    pub fn crew(&self) -> &Crew {
+        &self.crew
+    }
+
+    /// Keeps what the run starts from: it can be done again from there.
+    pub(super) async fn begin(&self, cx: &Context, flow: &Flow, facts: &Value) -> Result<(), Error> {
+        let Some(Kept { store, run, .. }) = &self.kept else { return Ok(()) };
+        let [base, tree] = cx.trees();
+        let key = hash::sha256_parts([FACTS, flow.name, base, tree, &facts.to_string()]);
+        let step = store.start_step(*run, FACTS, &key).await?;
+        store.finish_step(step, StepState::Done, kept(facts), Some(flow.name)).await?;
+        self.crew.announce(cx, flow.name, &self.occasion).await;
+        Ok(())
+    }
+
+    /// Writes down what the flow came to (S1.20).
+    pub(super) async fn close(&self, cx: &Context, outputs: &Outputs, error: Option<&Error>) -> Result<(), Error> {
+        let Some(Kept { shelf, began, .. }) = &self.kept else { return Ok(()) };
+        let result = result::of(outputs, error, *began, cx.clock.now(), shelf.folder());
+        let shelf = shelf.clone();
+        let written = tokio::task::spawn_blocking(move || shelf.write(RESULT, &result)).await;
+        match written.map_err(|error| shelf::Error::Disk(std::io::Error::other(error))).flatten() {
+            // What was done stands in the rows; that it cannot be told of here is no reason to lose it.
+            Err(error @ shelf::Error::Refused { .. }) => {
+                tracing::warn!(%error, "what a run came to could not be written down");
+                Ok(())
+            }
+            written => Ok(written?),
+        }
+    }
+
+    /// Has the role's agent work on `input`, or takes the result that the same agent made of the same input before.
     ///
     /// # Errors
     /// The agent's, the store's or the disk's; a failed step stays visible in the run.
-    pub(super) async fn step(&self, cx: &Context, role: Role, input: AgentInput) -> Result<AgentOutput, Error> {
+    pub(super) async fn step(
+        &self,
+        cx: &Context,
+        role: Role,
+        mut input: AgentInput,
+        config: AgentConfig,
+        force: bool,
+    ) -> Result<AgentOutput, Error> {
         let name = role.name();
-        let agent = self.agents().get(role);
         let failed = |source| Error::Agent { role: name, source };
-        let Self::Kept { store, run, .. } = self else {
-            return execute(agent, cx, &input).await.map_err(failed);
+        input.config = self.crew.told(role, &config);
+        let order = |input| Order { role, input, config: config.clone(), occasion: self.occasion.clone() };
+        let Some(Kept { store, run, .. }) = &self.kept else {
+            return self.crew.ask(cx, order(input)).await.result.map_err(failed);
         };
-        let key = step_key(cx, name, agent.version(), &input);
+        let key = step_key(cx, name, &self.crew.version(role), &input);
         let step = store.start_step(*run, name, &key).await?;
         let began = Instant::now();
-        let known = store.step_by_key(&key).await?.and_then(|known| known.artifact);
+        let known = if force { None } else { store.step_by_key(&key).await?.and_then(|known| known.artifact) };
         self.show(role, AgentState::Running).await?;
         let output = match known {
             Some(result) => {
@@ -64,33 +131,36 @@ impl Journal {
                 store.meter().step(name, "known", None);
                 known_output(cx, role, result, key)
             }
-            None => match execute(agent, cx, &input).await {
-                Ok(output) => {
-                    // A document that says it failed is no answer for the next attempt.
-                    let ended = output.status != OutputStatus::Failed;
-                    let state = if ended { StepState::Done } else { StepState::Failed };
-                    let detail =
-                        output.metadata.errors.as_ref().filter(|_| !ended).map(|errors| {
-                            errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ")
-                        });
-                    store.meter().step(name, if ended { "done" } else { "stopped" }, Some(began.elapsed()));
-                    store.finish_step(step, state, kept(&output.result), detail.as_deref()).await?;
-                    output
+            None => {
+                let Asked { result, failures } = self.crew.ask(cx, order(input)).await;
+                store.meter().retries(name, failures.len() as u64);
+                match result {
+                    Ok(output) => {
+                        // A document that says it failed is no answer for the next attempt.
+                        let ended = output.status != OutputStatus::Failed;
+                        let state = if ended { StepState::Done } else { StepState::Failed };
+                        let own = output.metadata.errors.iter().flatten().filter(|_| !ended);
+                        let detail = detail(&failures, own.map(|error| error.message.clone()));
+                        store.meter().step(name, if ended { "done" } else { "stopped" }, Some(began.elapsed()));
+                        store.finish_step(step, state, kept(&output.result), detail.as_deref()).await?;
+                        output
+                    }
+                    Err(source) => {
+                        store.meter().step(name, "failed", Some(began.elapsed()));
+                        let detail = detail(&failures, [source.to_string()].into_iter());
+                        store.finish_step(step, StepState::Failed, None, detail.as_deref()).await?;
+                        self.show(role, AgentState::Failed).await?;
+                        return Err(failed(source));
+                    }
                 }
-                Err(source) => {
-                    store.meter().step(name, "failed", Some(began.elapsed()));
-                    store.finish_step(step, StepState::Failed, None, Some(&source.to_string())).await?;
-                    self.show(role, AgentState::Failed).await?;
-                    return Err(failed(source));
-                }
-            },
+            }
         };
         let failed = output.status == OutputStatus::Failed;
         self.show(role, if failed { AgentState::Failed } else { AgentState::Completed }).await?;
-        if let Some(file) = role.file() {
-            self.shelve(file, role.document(&output.result)).await?;
+        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result)) {
+            self.shelve(file, &document).await?;
         }
-        if let Some(line) = agent.line(&output.result) {
+        if let Some(line) = self.crew.agent(role).line(&output.result) {
             self.say(&line).await?;
         }
         Ok(output)
@@ -101,7 +171,7 @@ impl Journal {
     /// # Errors
     /// The document does not have its form, or the disk's.
     pub async fn shelve(&self, file: &'static str, document: &Value) -> Result<(), Error> {
-        let Self::Kept { shelf, cycle, .. } = self else { return Ok(()) };
+        let Some(Kept { shelf, cycle, .. }) = &self.kept else { return Ok(()) };
         let (shelf, cycle, document) = (shelf.clone(), cycle.clone(), document.clone());
         let written = tokio::task::spawn_blocking(move || {
             shelf.put(file, &document)?;
@@ -112,7 +182,7 @@ impl Journal {
 
     /// Says in the swarm's status what a role is doing.
     pub(super) async fn show(&self, role: Role, state: AgentState) -> Result<(), Error> {
-        let Self::Kept { cycle: Some(cycle), .. } = self else { return Ok(()) };
+        let Some(Kept { cycle: Some(cycle), .. }) = &self.kept else { return Ok(()) };
         let cycle = cycle.clone();
         let written = tokio::task::spawn_blocking(move || cycle.set(role, state)).await;
         Ok(written.map_err(|error| shelf::Error::Disk(std::io::Error::other(error)))??)
@@ -123,26 +193,22 @@ impl Journal {
     /// # Errors
     /// The store's.
     pub async fn say(&self, line: &str) -> Result<(), Error> {
-        if let Self::Kept { store, run, .. } = self {
+        if let Some(Kept { store, run, .. }) = &self.kept {
             store.add_progress(*run, line).await?;
         }
         Ok(())
     }
 }
 
-/// The output of an agent, validated.
-pub(super) async fn execute(
-    agent: &Arc<dyn DynAgent>,
-    cx: &Context,
-    input: &AgentInput,
-) -> Result<AgentOutput, agent::Error> {
-    let output = agent.execute(cx, input).await?;
-    let verdict = agent.validate(cx, &output).await;
-    if verdict.is_valid {
-        return Ok(output);
+/// What a step's row says of the attempts that failed and of how it ended (S0.15).
+fn detail(failures: &[AgentError], end: impl Iterator<Item = String>) -> Option<String> {
+    const MOST: usize = 2000;
+    let mut said: Vec<String> = end.collect();
+    if !failures.is_empty() {
+        let why: Vec<String> = failures.iter().map(AgentError::to_string).collect();
+        said.push(format!("after {}: {}", count(failures.len(), "failed attempt"), why.join("; ")));
     }
-    let faults: Vec<String> = verdict.issues.into_iter().map(|issue| issue.message).collect();
-    Err(agent::Error::Invalid { role: agent.role().name(), faults: faults.join("; ") })
+    (!said.is_empty()).then(|| text::truncate_chars(&said.join("; "), MOST))
 }
 
 /// A result that was made before.

@@ -1,23 +1,29 @@
-//! Flows: which agents run in which order, with every step kept so that a retry does not do it again.
+//! Flows: which agents run in which order, the crew that does their steps, and every step kept so that a retry does not do
+//! it again.
 //!
-//! Promise: a step whose key is known is not run twice; a cancelled flow stops at the next step.
+//! Promise: a step whose key is known is not run twice; no step begins on an output that was not validated; a cancelled flow
+//! stops at the next step.
 //! Never: no GitHub and no git of its own; a flow starts from facts and ends in documents.
 
 pub mod contribute;
+mod crew;
 pub mod fix;
 mod flow;
 mod journal;
+pub mod plan;
 mod replay;
+mod result;
 pub mod review;
 mod swarm;
 
-pub use flow::{Flow, Outputs, Step, Stopped};
-pub use journal::Journal;
+pub use crew::{AgentSettings, Asked, Crew, Occasion, Order, Settings};
+pub use flow::{Flow, Outputs, RunOptions, Step, StepEnd, Stopped};
+pub use journal::{FACTS, Journal, RESULT};
 pub use replay::{Now, Replayed, replay};
 pub use swarm::{Cycle, Swarms};
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN];
 
 use crate::{agent, artifact, store};
 

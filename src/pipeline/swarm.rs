@@ -262,7 +262,7 @@ fn phase(role: Role) -> Phase {
     match role {
         Role::Scout => Phase::Discovery,
         Role::Manager | Role::Analyst => Phase::Analysis,
-        Role::Explorer => Phase::Exploration,
+        Role::Explorer | Role::Planner => Phase::Exploration,
         Role::Coder
         | Role::Tester
         | Role::Docs

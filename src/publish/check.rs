@@ -225,8 +225,13 @@ fn without(mut wanted: Vec<Annotation>, mut there: Vec<Annotation>) -> Vec<Annot
 fn conclusion(intent: &ReviewIntent) -> (Conclusion, Option<String>) {
     match &intent.report.outcome {
         Outcome::Clean => (Conclusion::Success, None),
+        Outcome::Findings { .. } if !is_bad(intent) && intent.report.coverage.is_incomplete() => {
+            let note =
+                "What was found does not fail this check, but not every reviewer has looked. \"Re-run\" tries again.";
+            (unreviewed(intent.on_unreviewed), Some(note.to_owned()))
+        }
         Outcome::Findings { .. } => match intent.fail_on {
-            Some(bar) if intent.report.findings.iter().any(|finding| finding.severity >= bar) => {
+            Some(bar) if is_bad(intent) => {
                 (Conclusion::Failure, Some(format!("Findings of severity {bar} or above fail this check.")))
             }
             Some(bar) => (Conclusion::Success, Some(format!("All of them are below {bar}, where this check fails."))),
@@ -235,13 +240,23 @@ fn conclusion(intent: &ReviewIntent) -> (Conclusion, Option<String>) {
         // No success, since no rule judged it; nobody has to act on it either, so `on_unreviewed` has no say.
         Outcome::NothingToReview { .. } => (Conclusion::Neutral, None),
         Outcome::CouldNotReview { .. } => {
-            let conclusion = match intent.on_unreviewed {
-                OnUnreviewed::Neutral => Conclusion::Neutral,
-                OnUnreviewed::ActionRequired => Conclusion::ActionRequired,
-                OnUnreviewed::Failure => Conclusion::Failure,
-            };
+            let conclusion = unreviewed(intent.on_unreviewed);
             (conclusion, Some("This says nothing about the change itself. \"Re-run\" tries again.".to_owned()))
         }
+    }
+}
+
+/// A finding fails the check.
+fn is_bad(intent: &ReviewIntent) -> bool {
+    let over = |bar| intent.report.findings.iter().any(|finding| finding.severity >= bar);
+    intent.fail_on.is_some_and(over)
+}
+
+fn unreviewed(on: OnUnreviewed) -> Conclusion {
+    match on {
+        OnUnreviewed::Neutral => Conclusion::Neutral,
+        OnUnreviewed::ActionRequired => Conclusion::ActionRequired,
+        OnUnreviewed::Failure => Conclusion::Failure,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Fingerprint, ReviewTarget};
+use crate::domain::{Category, Fingerprint, ReviewTarget};
 use crate::github::{AppInfo, Review, Thread, ThreadComment, User};
 use crate::stdx::hash;
 
@@ -22,6 +22,11 @@ pub(super) fn review(id: &str) -> String {
 
 pub(super) fn finding(fingerprint: &Fingerprint) -> String {
     format!("{OPEN}finding {}{CLOSE}", fingerprint.as_str())
+}
+
+/// Which reviewer's a finding is: its thread is not settled by a review that lacks that reviewer's part.
+pub(super) fn category(category: Category) -> String {
+    format!("{OPEN}category {}{CLOSE}", category.name())
 }
 
 /// Findings that the body names without a comment of their own.
@@ -73,6 +78,11 @@ pub(super) fn parse_listed(body: &str) -> BTreeSet<Fingerprint> {
     parse(body, "listed").unwrap_or_default().split(' ').filter_map(Fingerprint::parse).collect()
 }
 
+fn parse_category(body: &str) -> Option<Category> {
+    let name = parse(body, "category")?;
+    Category::ALL.into_iter().find(|category| category.name() == name)
+}
+
 /// The account type is what counts: anybody may have a login that looks like ours.
 pub(super) fn is_own(app: &AppInfo, author: &User) -> bool {
     author.bot && author.login == app.bot_login
@@ -91,6 +101,12 @@ pub(super) fn is_own_comment(app: &AppInfo, comment: &ThreadComment) -> bool {
 pub(super) fn thread_finding(app: &AppInfo, thread: &Thread) -> Option<Fingerprint> {
     let first = thread.comments.first()?;
     if is_own_comment(app, first) { parse_finding(&first.body) } else { None }
+}
+
+/// Whose finding this thread is about, if our App opened it and says so: it did not always.
+pub(super) fn thread_category(app: &AppInfo, thread: &Thread) -> Option<Category> {
+    let first = thread.comments.first()?;
+    if is_own_comment(app, first) { parse_category(&first.body) } else { None }
 }
 
 #[cfg(test)]

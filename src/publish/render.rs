@@ -2,8 +2,11 @@
 //!
 //! What others wrote (paths, messages that quote code, reasons) goes through `neutral`; the rest are our own fixed words.
 
+mod plan;
 pub(super) mod pull;
 pub(super) mod reply;
+
+pub use plan::{kind_name, plan};
 
 use super::neutral::{self, code, fenced, paragraphs, plain, prose};
 use crate::domain::{Category, Coverage, Finding, Fix, NotRead, Outcome, Severity, Sha, Subject};
@@ -294,6 +297,9 @@ fn coverage(coverage: &Coverage, subject: Subject) -> String {
         let more = coverage.syntax_errors.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         read.push_str(&format!(" {sentence}: {}{more}.", named.join(", ")));
+    }
+    for clause in coverage.unreviewed() {
+        read.push_str(&format!(" Nobody looked for everything: {}.", prose(&clause)));
     }
     if coverage.not_read.is_empty() {
         return read;

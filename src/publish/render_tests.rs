@@ -146,6 +146,7 @@ fn a_summary_reads_well() {
         text_only: vec!["a`.txt".into()],
         not_read: vec![left_out("logo.png", "binary")],
         syntax_errors: vec!["a.js".into()],
+        absent: Vec::new(),
     };
     let text = whole(&[finding("Bad.", "", "src/a b.py")], &coverage, &Outcome::Findings { count: 1 });
     insta::assert_snapshot!(text, @r"
@@ -177,6 +178,7 @@ fn nothing_that_others_wrote_acts() {
         not_read: (0..40).map(|i| left_out(&format!("{NASTY}{i}"), NASTY)).collect(),
         text_only: vec![NASTY.into()],
         syntax_errors: vec![NASTY.into()],
+        absent: Vec::new(),
     };
     let mut nasty = finding(NASTY, NASTY, &format!("a/`{NASTY}`](http://evil.invalid)"));
     nasty.rule = RuleId(NASTY.into());
@@ -204,6 +206,7 @@ fn a_body_never_grows_too_long_and_keeps_its_markers() {
         not_read: (0..5000).map(|i| left_out(&format!("dir/{i}"), "generated")).collect(),
         text_only: (0..5000).map(|i| format!("a.{i}")).collect(),
         syntax_errors: (0..5000).map(|i| format!("dir/{i}.js")).collect(),
+        absent: Vec::new(),
     };
     let body = whole(&findings, &coverage, &Outcome::Findings { count: 2000 });
     assert!(body.encode_utf16().count() < 65_536);

@@ -259,7 +259,7 @@ fn new_review(repo: &Repo, intent: &ReviewIntent, layout: &Layout<'_>, notices: 
         side: Side::Right,
         start_line: anchor.start_line,
         start_side: anchor.start_line.map(|_| Side::Right),
-        body: render::comment(finding, anchor.suggestion, &marker::finding(&finding.fingerprint)),
+        body: render::comment(finding, anchor.suggestion, &markers(finding)),
     };
     NewReview {
         commit_id: intent.target.head.clone(),
@@ -292,4 +292,9 @@ fn stands(files: &[PullFile], anchor: &Anchor, path: &str) -> bool {
         .filter(|file| file.path == path)
         .flat_map(|file| &file.hunks)
         .any(|(first, last)| *first <= start && anchor.line <= *last)
+}
+
+/// The hidden lines that end an inline comment.
+fn markers(finding: &Finding) -> String {
+    format!("{}\n{}", marker::category(finding.category), marker::finding(&finding.fingerprint))
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::guard::Guard;
 use super::{Error, Publisher, marker};
-use crate::artifact::ReviewIntent;
+use crate::artifact::{ReviewIntent, ReviewReport};
 use crate::domain::{Fingerprint, PullNumber};
 use crate::github::{self, AppInfo, Repo, Thread};
 use crate::store::EffectState;
@@ -130,9 +130,21 @@ fn resolved_by_other(app: &AppInfo, thread: &Thread) -> bool {
     thread.resolved_by.as_ref().is_some_and(|login| *login != app.slug && *login != app.bot_login)
 }
 
+/// A finding is gone only when whoever finds such things has looked. Of a thread that does not tell whose it is, any missing
+/// reviewer may have been the one.
+fn was_looked_for(app: &AppInfo, report: &ReviewReport, thread: &Thread) -> bool {
+    let absent = &report.coverage.absent;
+    absent.is_empty()
+        || marker::thread_category(app, thread)
+            .is_some_and(|category| absent.iter().all(|reviewer| reviewer.reviewer != category.name()))
+}
+
 fn is_settled(app: &AppInfo, intent: &ReviewIntent, thread: &Thread) -> bool {
     let report = &intent.report;
     let gone = marker::thread_finding(app, thread).is_some_and(|fingerprint| !report.present.contains(&fingerprint));
     let unanswered = thread.comments.iter().all(|comment| marker::is_own_comment(app, comment));
-    gone && !thread.resolved && unanswered && report.settled_paths.contains(&thread.path)
+    gone && !thread.resolved
+        && unanswered
+        && report.settled_paths.contains(&thread.path)
+        && was_looked_for(app, report, thread)
 }

@@ -4,7 +4,6 @@
 //! Never: nothing here knows what a job means; the handler does. No state but the rows: a queue can die at any line.
 
 mod attempt;
-mod backoff;
 mod pool;
 
 use std::time::Duration;
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{Class, DeliveryId, Job, JobId, Millis};
 use crate::store::{self, Lease, Store};
 
-pub use backoff::Backoff;
+pub use crate::stdx::backoff::Backoff;
 
 /// Runs the store's jobs. Rows are its only memory, so any number of them may come and go.
 #[derive(Debug, Clone)]

@@ -128,7 +128,7 @@ impl Bench {
             engine: Arc::clone(&self.engine),
             cancel: CancellationToken::new(),
             clock: Clock::manual(NOW),
-            scene: Scene::Contribute(Contributing { tree: tree.clone(), facts: Arc::new(facts.clone()) }),
+            scene: Scene::Contribute(Contributing::new(tree.clone(), facts.clone())),
         };
         let output = play(Role::Coder, &cx, input(&facts)).await.unwrap();
         let document: Document<CodeChanges> = serde_json::from_value(output).unwrap();

@@ -1,5 +1,7 @@
 //! From a labelled issue to a pull request, through the real doors.
 
+use octoswarm::artifact::plan::Plan;
+use octoswarm::artifact::project::ProjectContext;
 use octoswarm::demo::{Change, OpenPull};
 
 use crate::support::world::{CLEAN, REPO, World};
@@ -79,6 +81,13 @@ async fn the_documents_of_the_run_lie_in_its_folder() {
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((document["agent"].as_str(), document["status"].as_str()), (Some(agent), Some("completed")));
     }
+    let read = |file: &str| std::fs::read(folder.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+    let context: ProjectContext = serde_json::from_slice(&read("context.json")).unwrap();
+    let modules = context.model.unwrap().modules;
+    assert!(modules.iter().any(|module| module.path == "src/a.py"), "{modules:?}");
+    let plan: Plan = serde_json::from_slice(&read("plan.json")).unwrap();
+    let files: Vec<&String> = plan.milestones.iter().flat_map(|m| &m.tasks).flat_map(|t| &t.affected_modules).collect();
+    assert!(files.iter().any(|path| path.as_str() == "src/a.py"), "{files:?}");
     world.end().await;
 }
 

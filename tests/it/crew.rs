@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use octoswarm::agent::{self, Context, Contributing, Role, Scene};
 use octoswarm::analysis::Engine;
@@ -21,6 +20,8 @@ mod adopting;
 mod beside;
 mod drafting;
 mod exploring;
+mod managing;
+mod planning;
 mod scouting;
 mod understanding;
 
@@ -63,7 +64,7 @@ impl Bench {
             engine: Engine::embedded().unwrap(),
             cancel: CancellationToken::new(),
             clock: Clock::manual(1_795_255_200_000),
-            scene: Scene::Contribute(Contributing { tree: self.tree.clone(), facts: Arc::new(facts) }),
+            scene: Scene::Contribute(Contributing::new(self.tree.clone(), facts)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use octoswarm::artifact::project::ProjectContext;
 use octoswarm::demo::{Change, OpenPull};
 
 use crate::support::world::{CLEAN, DEFECTS, HALF_FIXED, REPO, World};
@@ -17,6 +18,22 @@ async fn an_opened_pull_request_gets_one_review_on_exactly_the_right_lines() {
     assert_eq!(reviews.len(), 1);
     assert_eq!(reviews[0].state, "COMMENTED");
     assert_eq!(world.conclusion(number), "failure");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn s1_11_a_review_leaves_the_snapshot_at_a_glance() {
+    let world = World::start().await;
+    let number = world.open("src/run.py", DEFECTS).await;
+    assert_eq!((world.comment_places(number).len(), world.reviews(number).len()), (2, 1));
+    assert_eq!(world.conclusion(number), "failure");
+    let runs = world.state_dir().join("runs");
+    let folder = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read(folder.join("context.json")).unwrap();
+    let context: ProjectContext = serde_json::from_slice(&text).unwrap();
+    assert_eq!(context.analysis.languages, ["Python"]);
+    assert!(context.analysis.file_count > 0);
+    assert_eq!((context.analysis.total_loc, context.model), (None, None), "nothing was counted for it");
     world.end().await;
 }
 

@@ -15,6 +15,7 @@ mod cli;
 mod cli_demo;
 mod cli_fix;
 mod cli_local;
+mod cli_plan;
 mod coder;
 mod commands;
 mod contribute;

@@ -1,15 +1,16 @@
 //! What the issue asks for, and how it could be done.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Deserialize;
 
 use super::brief::{Brief, Section};
+use super::library::Reading;
 use super::query::{NAMED, Query};
 use super::survey::{self, Class, Survey};
-use super::{customs, demand, explorer, retrieval, triage, words};
+use super::{customs, demand, triage, words};
 use crate::agent::mechanic::{self, Ask, Understanding};
 use crate::agent::{Agent, Context, Contributing, Error, Role, gate};
 use crate::artifact::swarm::{
@@ -45,17 +46,18 @@ impl Agent for Analyst {
         let Ok(issue) = input.scout.outcome else {
             return Ok(Document::failed(cx.timestamp(), "nothing-to-analyse", "there is no issue to analyse"));
         };
-        let Contributing { tree, .. } = cx.contributing()?;
+        let Contributing { tree, library, .. } = cx.contributing()?;
         let issue = issue.selected_issue;
         let brief = Brief::read(&issue.title, &issue.body);
-        let survey = Survey::of(tree).await?;
-        let context = customs::context(tree, &survey).await?;
-        let files = files(cx, &brief, &survey).await?;
+        let reading = library.read(cx, &brief).await?;
+        let survey = &reading.survey;
+        let context = customs::context(tree, survey).await?;
+        let files = files(&brief, reading);
         let understood = mechanic::understand(&brief.title, &brief.body);
         let requirements = requirements(&brief, &understood);
         let complexity = triage::difficulty(&issue.labels, issue.kind, &brief, Some(files.len()));
         let breaking = is_breaking(&brief, &issue.labels);
-        let steps = steps(&brief, issue.kind, &files, &requirements, &survey);
+        let steps = steps(&brief, issue.kind, &files, &requirements, survey);
         let warnings = warnings(&brief, &files, &input.facts, breaking)?;
         let analysis = Analysis {
             summary: summary(&brief),
@@ -158,9 +160,9 @@ fn is_exact(ask: &Ask) -> bool {
 }
 
 /// Files that the issue leads to: named, traced, or the home of a symbol that it names.
-async fn files(cx: &Context, brief: &Brief, survey: &Survey) -> Result<Vec<FileToModify>, Error> {
+fn files(brief: &Brief, reading: &Reading) -> Vec<FileToModify> {
     const LEAST: f32 = 0.5;
-    let query = Arc::new(Query::of(brief, survey));
+    let (survey, query) = (&reading.survey, reading.query.whole());
     let mut places: Vec<(f32, &str, String)> = query
         .places
         .iter()
@@ -186,39 +188,35 @@ async fn files(cx: &Context, brief: &Brief, survey: &Survey) -> Result<Vec<FileT
         }
     }
     if files.is_empty() && !query.names.is_empty() {
-        for (path, names) in definers(cx, &query, survey).await? {
+        for (path, names) in definers(&query, reading) {
             let names: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
             let description = format!("defines {}", names.join(", "));
             files.push(FileToModify { path, change_type: ChangeType::Edit, description });
         }
         files.truncate(MAX_FILES);
     }
-    Ok(files)
+    files
 }
 
 /// Where symbols that the issue names are defined; those with many homes are left out.
-async fn definers(
-    cx: &Context,
-    query: &Arc<Query>,
-    survey: &Survey,
-) -> Result<BTreeMap<String, BTreeSet<String>>, Error> {
-    let Contributing { tree, .. } = cx.contributing()?;
-    let (mut paths, _) = explorer::worth_reading(survey);
-    paths.retain(|path| {
-        survey.files.binary_search_by(|f| f.path.cmp(path)).is_ok_and(|at| survey.files[at].class == Class::Source)
-    });
-    let asked = Arc::clone(query);
-    let found = survey::read_all(cx, tree, paths, move |path, text| {
-        let own = retrieval::symbols(path, text).map(|(_, name)| name).filter(|name| asked.names.contains_key(*name));
-        own.map(str::to_owned).collect::<BTreeSet<String>>()
-    })
-    .await?;
+fn definers(query: &Query, reading: &Reading) -> BTreeMap<String, BTreeSet<String>> {
+    let named = |index: &usize| {
+        let term = query.terms.get(*index)?;
+        query.names.contains_key(&term.text).then(|| term.text.clone())
+    };
+    let sources = reading.survey.files.iter().filter(|file| file.class == Class::Source);
+    let found: Vec<(&String, BTreeSet<String>)> = sources
+        .filter_map(|file| {
+            let noted = reading.files.get(&file.path)?;
+            Some((&file.path, noted.measured.defines.iter().filter_map(named).collect()))
+        })
+        .collect();
     let mut homes: BTreeMap<&String, usize> = BTreeMap::new();
     found.iter().flat_map(|(_, names)| names).for_each(|name| *homes.entry(name).or_default() += 1);
     let rare = |names: &BTreeSet<String>| -> BTreeSet<String> {
         names.iter().filter(|name| homes.get(name).is_some_and(|n| *n <= MAX_DEFINERS)).cloned().collect()
     };
-    Ok(found.iter().map(|(path, names)| (path.clone(), rare(names))).filter(|(_, names)| !names.is_empty()).collect())
+    found.iter().map(|(path, names)| ((*path).clone(), rare(names))).filter(|(_, names)| !names.is_empty()).collect()
 }
 
 /// Files that are asked for and are not there.

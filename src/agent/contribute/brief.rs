@@ -50,6 +50,8 @@ pub(super) struct Sentence {
     pub(super) ticked: Option<bool>,
     /// Somebody else's words.
     pub(super) quoted: bool,
+    /// Its heading says that it is how to tell that the work is done.
+    pub(super) criterion: bool,
 }
 
 /// What the nearest heading says that the text below is.
@@ -144,6 +146,7 @@ struct Reader {
     /// Of the paragraph, item or heading that is being read.
     text: String,
     section: Section,
+    criteria: bool,
     heading: bool,
     block: Option<String>,
     items: usize,
@@ -170,7 +173,8 @@ impl Reader {
                 self.heading = true;
             }
             Event::End(TagEnd::Heading(_)) => {
-                self.section = section(&std::mem::take(&mut self.text));
+                let heading = std::mem::take(&mut self.text);
+                (self.section, self.criteria) = (section(&heading), names_criteria(&heading));
                 self.heading = false;
             }
             Event::Start(Tag::Item) => {
@@ -226,11 +230,11 @@ impl Reader {
             let bare = text.trim().trim_end_matches(':');
             let named = section(bare);
             if named != Section::Body && (text.trim().ends_with(':') || text.split_whitespace().count() <= 3) {
-                self.section = named;
+                (self.section, self.criteria) = (named, names_criteria(bare));
                 return;
             }
         }
-        let mut section = self.section;
+        let (mut section, mut criterion) = (self.section, self.criteria);
         let parts = if item { vec![words::line(&text, MAX_SENTENCE)] } else { split(&text) };
         for text in parts {
             if text.is_empty() || self.sentences.len() >= MAX_EACH {
@@ -239,13 +243,19 @@ impl Reader {
             if let Some((head, _)) = text.split_once(':').filter(|(head, _)| head.chars().count() <= 30) {
                 let named = self::section(head);
                 if named != Section::Body {
-                    section = named;
+                    (section, criterion) = (named, names_criteria(head));
                 }
             }
             let quoted = self.quotes > 0;
-            self.sentences.push(Sentence { text, section, item, ticked, quoted });
+            self.sentences.push(Sentence { text, section, item, ticked, quoted, criterion });
         }
     }
+}
+
+/// Whether the text below a heading tells when the work is done.
+fn names_criteria(heading: &str) -> bool {
+    let lower = heading.to_lowercase();
+    ["acceptance", "criteria", "definition of done", "done when"].iter().any(|word| lower.contains(word))
 }
 
 /// What a heading says of the text below it.
@@ -268,6 +278,10 @@ fn section(heading: &str) -> Section {
         "code of conduct",
         "related",
         "links",
+        "non-goal",
+        "non goal",
+        "out of scope",
+        "not in scope",
     ]) {
         Section::Aside
     } else if has(&[

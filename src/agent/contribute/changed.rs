@@ -8,7 +8,7 @@ use regex::Regex;
 use super::assembly;
 use super::survey::{self, Class, Listed, Survey};
 use super::words;
-use crate::agent::{Context, Error};
+use crate::agent::{Context, Contributing, Error};
 use crate::artifact::swarm::{CodeChanges, FileAction, FileChange};
 use crate::domain::LineKind;
 use crate::workspace::{Side, Tree, patch};
@@ -41,16 +41,21 @@ pub(super) struct Stretch {
 }
 
 impl Changed {
-    /// Applies the change. A diff that does not apply touches nothing: the gate will say so.
+    /// Applies the change. A diff that does not apply touches nothing: the gate will say so. The tree is listed only where
+    /// nobody has read it for this contribution: in an attempt that goes on where another was interrupted.
     ///
     /// # Errors
     /// When the tree cannot be read.
-    pub(super) async fn of(tree: &Tree, changes: &CodeChanges) -> Result<Self, Error> {
+    pub(super) async fn of(cx: &Context, changes: &CodeChanges) -> Result<Self, Error> {
+        let Contributing { tree, library, .. } = cx.contributing()?;
         let mut files = Vec::new();
         for change in &changes.changes {
             files.extend(touched(tree, change).await?);
         }
-        let mut paths: BTreeSet<String> = tree.files().await?.into_iter().map(|file| file.path).collect();
+        let mut paths: BTreeSet<String> = match library.paths() {
+            Some(paths) => paths.map(str::to_owned).collect(),
+            None => tree.files().await?.into_iter().map(|file| file.path).collect(),
+        };
         for file in &files {
             match file.new {
                 Some(_) => paths.insert(file.path.clone()),

@@ -92,7 +92,7 @@ impl Agent for Coder {
             total_loc: Some(changes.summary.total_additions),
             ..MoreMetadata::default()
         };
-        Told { partial: changes.commit_ready && !left.is_empty(), warnings: left, more }
+        Told { partial: changes.commit_ready && !left.is_empty(), warnings: left, more, ..Told::default() }
     }
 
     async fn present(&self, cx: &Context, input: &AgentInput, output: &AgentOutput) -> Result<Value, Error> {

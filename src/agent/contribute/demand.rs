@@ -244,6 +244,11 @@ pub(super) fn is_question(brief: &Brief) -> bool {
     asking && !brief.prose().any(asks)
 }
 
+/// The verbs that a demand may begin with, bare of their forms.
+pub(super) fn is_verb(word: &str) -> bool {
+    VERBS.binary_search(&word).is_ok()
+}
+
 pub(super) fn is_negated(text: &str) -> bool {
     Claim::of(text).negated
 }
@@ -268,7 +273,7 @@ pub(super) fn as_step(demand: &str, kind: Kind) -> String {
     }
 }
 
-fn asks(sentence: &Sentence) -> bool {
+pub(super) fn asks(sentence: &Sentence) -> bool {
     if sentence.quoted || sentence.ticked == Some(true) || sentence.text.split_whitespace().count() < 2 {
         return false;
     }
@@ -281,20 +286,20 @@ fn asks(sentence: &Sentence) -> bool {
     }
 }
 
-fn is_demand(text: &str) -> bool {
+pub(super) fn is_demand(text: &str) -> bool {
     let lower = format!(" {} ", text.to_lowercase());
     let modal = || MODALS.iter().any(|modal| contains_words(&lower, modal));
     let polite = ["can we", "could we", "can you", "could you", "please"].iter().any(|word| lower.contains(word));
     !is_idle(text) && (is_imperative(text) || modal()) && (polite || !text.trim_end().ends_with('?'))
 }
 
-fn is_imperative(text: &str) -> bool {
+pub(super) fn is_imperative(text: &str) -> bool {
     let first = text.trim_start_matches(|c: char| !c.is_alphanumeric()).split_whitespace().next().unwrap_or_default();
     let first = first.trim_end_matches([':', ',', '.']).to_lowercase();
-    VERBS.binary_search(&first.as_str()).is_ok()
+    is_verb(&first)
 }
 
-fn is_idle(text: &str) -> bool {
+pub(super) fn is_idle(text: &str) -> bool {
     let lower = format!("{} ", text.to_lowercase());
     IDLE.iter().any(|idle| lower.contains(idle))
 }

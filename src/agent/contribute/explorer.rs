@@ -1,17 +1,15 @@
 //! Where in the repository: its structure and habits, and the files that the issue is about.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use serde::Deserialize;
 
 use super::brief::Brief;
 use super::convention;
+use super::library::Reading;
 use super::manifest::{self, Manifests};
 use super::query::Query;
-use super::retrieval::{self, Hit, Measured};
+use super::retrieval::{self, Hit};
 use super::style::{self, Habits};
-use super::survey::{self, Class, Listed, Survey};
+use super::survey::{self, Class, Survey};
 use super::words;
 use crate::agent::{Agent, Context, Contributing, Error, Role, gate};
 use crate::analysis::secrets;
@@ -41,15 +39,11 @@ pub struct ExplorerInput {
     analyst: Document<IssueAnalysis>,
 }
 
-/// A repository, read once.
-struct Reading {
-    survey: Survey,
-    query: Arc<Query>,
-    /// By path: what was measured, and the bytes.
-    measured: BTreeMap<String, (Measured, u64)>,
-    habits: BTreeMap<&'static str, Habits>,
-    /// Files that were too many to be read.
-    left: usize,
+/// The repository as it was read, and what is looked for in it.
+struct Search<'r> {
+    reading: &'r Reading,
+    survey: &'r Survey,
+    query: Query,
 }
 
 impl Agent for Explorer {
@@ -66,19 +60,20 @@ impl Agent for Explorer {
             let why = "there is no issue or no analysis to explore for";
             return Ok(Document::failed(cx.timestamp(), "nothing-to-explore", why));
         };
-        let Contributing { tree, .. } = cx.contributing()?;
         let brief = Brief::read(&issue.selected_issue.title, &issue.selected_issue.body);
-        let reading = Reading::of(cx, &brief).await?;
+        let Contributing { tree, library, .. } = cx.contributing()?;
+        let reading = library.read(cx, &brief).await?;
+        let search = Search { reading, survey: &reading.survey, query: reading.query.whole() };
         let language = reading.language().or_else(|| input.facts.repository.language.clone()).unwrap_or_default();
         let language = words::line(&language, 60);
         let manifests = Manifests::read(tree, &reading.survey).await?;
         let project = manifest::project(&manifests, &language);
         let habits = reading.habits.get(language.as_str()).cloned().unwrap_or_default();
-        let hits = reading.rank(cx, analysis).await?;
-        let relevant = reading.relevant(cx, hits, analysis).await?;
+        let hits = search.rank(cx, analysis).await?;
+        let relevant = search.relevant(cx, hits, analysis).await?;
         let facts = &input.facts;
         let naming = &analysis.repository_context.branch_naming;
-        let insights = reading.insights(&habits, &manifests, &relevant, analysis);
+        let insights = search.insights(&habits, &manifests, &relevant, analysis);
         let map = CodebaseMap {
             repository: MappedRepository {
                 owner: words::line(&facts.repository.owner, 100),
@@ -95,9 +90,9 @@ impl Agent for Explorer {
                 framework: project.framework,
                 package_manager: project.manager,
                 monorepo: project.monorepo,
-                source_dir: reading.folder(Class::Source),
-                test_dir: reading.folder(Class::Test),
-                docs_dir: reading.folder(Class::Docs),
+                source_dir: search.folder(Class::Source),
+                test_dir: search.folder(Class::Test),
+                docs_dir: search.folder(Class::Docs),
                 language: language.clone(),
             },
             relevant_files: relevant,
@@ -141,53 +136,11 @@ impl Agent for Explorer {
     }
 }
 
-impl Reading {
-    async fn of(cx: &Context, brief: &Brief) -> Result<Self, Error> {
-        let Contributing { tree, .. } = cx.contributing()?;
-        let survey = Survey::of(tree).await?;
-        let query = Arc::new(Query::of(brief, &survey));
-        let (paths, left) = worth_reading(&survey);
-        let asked = Arc::clone(&query);
-        let read = survey::read_all(cx, tree, paths, move |path, text| {
-            let habits = survey::language(path).map(|_| Habits::of(text));
-            (retrieval::measure(&asked, path, text), habits, text.len() as u64)
-        })
-        .await?;
-        let (mut measured, mut habits) = (BTreeMap::new(), BTreeMap::<&'static str, Habits>::new());
-        for (path, (counts, own, bytes)) in read {
-            if let (Some(language), Some(own)) = (survey::language(&path), own) {
-                habits.entry(language).or_default().add(&own);
-            }
-            measured.insert(path, (counts, bytes));
-        }
-        Ok(Self { survey, query, measured, habits, left })
-    }
-
-    /// The language with the most bytes; markup, shell and queries only where there is nothing else.
-    fn language(&self) -> Option<String> {
-        let mut bytes: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for file in
-            self.survey.files.iter().filter(|file| matches!(file.class, Class::Source | Class::Test | Class::Aside))
-        {
-            if let (Some(language), Some((_, size))) = (file.language, self.measured.get(&file.path)) {
-                let share = if file.class == Class::Source { *size } else { *size / 4 };
-                *bytes.entry(language).or_default() += share;
-            }
-        }
-        let best = bytes.into_iter().max_by_key(|(language, size)| (!survey::is_minor(language), *size));
-        best.map(|(language, _)| language.to_owned())
-    }
-
+impl Search<'_> {
     /// Ranks every file; what is marked as generated is left out.
     async fn rank(&self, cx: &Context, analysis: &IssueAnalysis) -> Result<Vec<Hit>, Error> {
         let Contributing { tree, .. } = cx.contributing()?;
-        let files: Vec<(&Listed, &Measured)> = self
-            .survey
-            .files
-            .iter()
-            .filter_map(|file| self.measured.get(&file.path).map(|(measured, _)| (file, measured)))
-            .collect();
-        let mut hits = retrieval::rank(&self.query, &files);
+        let mut hits = retrieval::rank(&self.query, &self.reading.measured());
         let wanted = &analysis.analysis.files_to_modify;
         hits.sort_by_key(|hit| !(hit.named && wanted.iter().any(|file| file.path == hit.path)));
         let mut kept = Vec::new();
@@ -200,7 +153,7 @@ impl Reading {
     }
 
     async fn relevant(&self, cx: &Context, hits: Vec<Hit>, analysis: &IssueAnalysis) -> Result<RelevantFiles, Error> {
-        let Contributing { tree, facts } = cx.contributing()?;
+        let Contributing { tree, facts, .. } = cx.contributing()?;
         let protected = gate::globs(&facts.settings.protected)?;
         let ignored = gate::globs(&facts.settings.ignore)?;
         // What no change may touch is worth a look, no more.
@@ -253,7 +206,7 @@ impl Reading {
             let top = of_class.clone().map(|hit| hit.score).fold(0.0_f32, f32::max);
             of_class.filter(|hit| hit.score >= top * LEAST_SHARE).take(MAX_LISTED).map(|hit| hit.path.clone()).collect()
         };
-        let mut tests = beside(&self.survey, &modified);
+        let mut tests = beside(self.survey, &modified);
         tests.extend(listed(Class::Test).into_iter().filter(|path| !tests.contains(path)).collect::<Vec<_>>());
         tests.truncate(MAX_LISTED);
         let docs = listed(Class::Docs);
@@ -301,8 +254,12 @@ impl Reading {
             patterns.push("workflows of GitHub Actions build it".to_owned());
         }
         let mut gotchas = Vec::new();
-        if self.left > 0 {
-            gotchas.push(format!("{} beyond the first {} were not read", files(self.left, "file"), survey::MAX_READ));
+        if self.reading.left > 0 {
+            gotchas.push(format!(
+                "{} beyond the first {} were not read",
+                files(self.reading.left, "file"),
+                survey::MAX_READ
+            ));
         }
         if habits.crlf > 0 {
             gotchas
@@ -321,29 +278,22 @@ impl Reading {
     }
 }
 
-/// Paths in the order in which they are worth reading, and how many had to be left.
-pub(super) fn worth_reading(survey: &Survey) -> (Vec<String>, usize) {
-    let mut files: Vec<&Listed> = survey.files.iter().filter(|file| file.class != Class::Foreign).collect();
-    files.sort_by_key(|file| file.class);
-    let left = files.len().saturating_sub(survey::MAX_READ);
-    files.truncate(survey::MAX_READ);
-    (files.into_iter().map(|file| file.path.clone()).collect(), left)
+/// A file's name without what makes it a test's: `test_cart.py`, `cart_test.go`, `Cart.java` and `CartTest.java` share theirs.
+pub(super) fn tested_stem(path: &str) -> String {
+    let name = survey::name(path).split('.').next().unwrap_or_default().to_lowercase();
+    name.trim_start_matches("test_").trim_end_matches("_test").trim_end_matches("_spec").replace("test", "")
 }
 
 /// Test files that are named after these.
-fn beside(survey: &Survey, paths: &[&str]) -> Vec<String> {
-    let stem = |path: &str| -> String {
-        let name = survey::name(path).split('.').next().unwrap_or_default().to_lowercase();
-        name.trim_start_matches("test_").trim_end_matches("_test").trim_end_matches("_spec").replace("test", "")
-    };
+pub(super) fn beside(survey: &Survey, paths: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for path in paths.iter().take(MAX_SHOWN) {
-        let wanted = stem(path);
+        let wanted = tested_stem(path);
         if wanted.len() < 3 || matches!(wanted.as_str(), "index" | "main" | "mod" | "__init__" | "lib") {
             continue;
         }
         let own = survey.files.iter().filter(|file| file.class == Class::Test && file.language.is_some());
-        for file in own.filter(|file| stem(&file.path) == wanted).take(3) {
+        for file in own.filter(|file| tested_stem(&file.path) == wanted).take(3) {
             if !found.contains(&file.path) && !paths.contains(&file.path.as_str()) {
                 found.push(file.path.clone());
             }

@@ -59,6 +59,8 @@ const READ: &[&str] = &[
 ];
 /// As many of one name.
 const MAX_SAME: usize = 2;
+/// Folders above a manifest that is read.
+const DEPTH: usize = 2;
 const MAX_TEXT: usize = 256 * 1024;
 
 /// What the manifests come to.
@@ -86,8 +88,20 @@ impl Manifests {
     /// # Errors
     /// When git cannot be read.
     pub(super) async fn read(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
+        Self::read_from(tree, survey, DEPTH).await
+    }
+
+    /// Those of the root alone: a handful of files.
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub(super) async fn read_root(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
+        Self::read_from(tree, survey, 0).await
+    }
+
+    async fn read_from(tree: &Tree, survey: &Survey, depth: usize) -> Result<Self, Error> {
         let mut texts = BTreeMap::new();
-        for path in wanted(survey) {
+        for path in wanted(survey, depth) {
             if let Some(text) = survey::text(tree, path).await?.filter(|text| text.len() <= MAX_TEXT) {
                 texts.insert(path.to_owned(), text);
             }
@@ -97,7 +111,7 @@ impl Manifests {
 
     /// Takes them from a codebase whose texts are at hand.
     pub(in crate::agent) fn of<'a>(survey: &Survey, text: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let texts = wanted(survey)
+        let texts = wanted(survey, DEPTH)
             .into_iter()
             .filter_map(|path| Some((path.to_owned(), text(path).filter(|text| text.len() <= MAX_TEXT)?.to_owned())));
         Self::new(texts.collect(), survey)
@@ -141,12 +155,12 @@ impl Manifests {
     }
 }
 
-/// The paths of the manifests that are read.
-fn wanted(survey: &Survey) -> Vec<&str> {
+/// The paths of the manifests that are read, as many folders deep.
+fn wanted(survey: &Survey, depth: usize) -> Vec<&str> {
     let mut paths = Vec::new();
     for name in READ {
         let mut found = survey.named(name);
-        found.retain(|path| path.matches('/').count() <= 2 && !path.contains("node_modules/"));
+        found.retain(|path| path.matches('/').count() <= depth && !path.contains("node_modules/"));
         paths.extend(found.into_iter().take(MAX_SAME));
     }
     let project = survey.files.iter().find(|file| file.path.ends_with(".csproj") && file.class == Class::Other);
@@ -203,6 +217,15 @@ pub(in crate::agent) fn project(manifests: &Manifests, language: &str) -> Projec
         ],
     );
     project
+}
+
+/// The frameworks of every manifest that was read, each once, in order.
+pub(super) fn frameworks(manifests: &Manifests) -> Vec<String> {
+    let folders = manifests.texts.keys().map(|path| path.rsplit_once('/').map_or("", |(folder, _)| folder));
+    let folders: BTreeSet<&str> = folders.filter(|folder| folder.is_empty() || !is_beside(folder)).collect();
+    let read = folders.iter().flat_map(|folder| ecosystem::ALL.iter().filter_map(|e| (e.read)(manifests, folder)));
+    let found: BTreeSet<String> = read.map(|project| project.framework).filter(|name| !name.is_empty()).collect();
+    found.into_iter().collect()
 }
 
 /// Targets of the Makefile or recipes of the justfile, where no other manifest knew a command.

@@ -10,6 +10,7 @@ use super::survey;
 use super::words;
 use crate::agent::{Agent, Context, Error, Role};
 use crate::artifact::draft::{ChangeNote, CheckNote, CheckOutcome};
+use crate::artifact::exchange::Absent;
 use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, FileChange, IssueAnalysis, Kind, Validation};
 use crate::artifact::{ContributeFacts, Document, Documented, Proposal, PullDraft, Tested};
 use crate::stdx::text::count;
@@ -39,10 +40,13 @@ pub struct PrInput {
     tester: Option<Tested>,
     #[serde(default)]
     docs: Option<Documented>,
+    /// Those of the two that failed, or were not asked.
+    #[serde(default)]
+    absent: Vec<Absent>,
 }
 
 impl Agent for Pr {
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     type Input = PrInput;
     type Output = Proposal;
 
@@ -246,6 +250,15 @@ fn checks(input: &PrInput, changed: &[ChangeNote], validation: Option<&Validatio
         let why = format!("{} and {lines} lines", files(changed.len()));
         checks.push(check(what, if within { CheckOutcome::Passed } else { CheckOutcome::Failed { why } }));
     }
+    checks.extend(input.absent.iter().filter(|absent| absent.was_asked()).map(|absent| {
+        let what = match absent.agent.as_str() {
+            "tester" => "the tests that belong to the change".to_owned(),
+            "docs" => "the documentation that belongs to the change".to_owned(),
+            agent => format!("what the {agent} agent would have added"),
+        };
+        let why = format!("the {} agent failed: {} ({})", absent.agent, absent.error.message, absent.error.code);
+        check(what, CheckOutcome::NotRun { why: words::line(&why, MAX_NOTE) })
+    }));
     let run = validation.is_some_and(|v| v.lint_passed && v.typecheck_passed && v.build_passed && v.tests_passed);
     if run {
         checks.push(check("tests, linters and builds".to_owned(), CheckOutcome::Passed));

@@ -9,13 +9,15 @@ use super::brief::{Brief, Section, identifiers};
 use super::survey::{Class, Survey, name};
 use super::words;
 
-/// Terms that are looked for; the lightest are left out first.
+/// Terms that are looked for in a ranking of the whole text; the lightest are left out first.
 const MAX_TERMS: usize = 96;
+/// Terms that are counted when files are read, for rankings by parts of the text.
+const MAX_COUNTED: usize = 400;
 const MAX_PHRASES: usize = 12;
 const MAX_WEIGHT: f32 = 4.0;
 
 /// Ready to be asked of many files, on many threads.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Query {
     pub(super) terms: Vec<Term>,
     pub(super) stems: HashMap<String, usize>,
@@ -60,6 +62,7 @@ pub(super) const TRACED: &str = "in the stack trace";
 pub(super) const QUALIFIED: &str = "its module is named in the issue";
 
 impl Query {
+    /// All that may be asked of a text, the weightiest terms first; [`Self::whole`] and [`Self::part`] are asked.
     pub(super) fn of(brief: &Brief, survey: &Survey) -> Self {
         let mut weights: BTreeMap<(Kind, String), f32> = BTreeMap::new();
         let mut add = |kind: Kind, text: String, weight: f32| {
@@ -107,7 +110,7 @@ impl Query {
 
     fn new(mut terms: Vec<Term>, places: BTreeMap<String, Place>) -> Self {
         terms.sort_by(|one, two| two.weight.total_cmp(&one.weight).then_with(|| one.text.cmp(&two.text)));
-        terms.truncate(MAX_TERMS);
+        terms.truncate(MAX_COUNTED);
         let mut query = Self { places, ..Self::default() };
         for (index, term) in terms.iter().enumerate() {
             match term.kind {
@@ -118,6 +121,39 @@ impl Query {
         }
         query.terms = terms;
         query
+    }
+
+    /// What is asked for the text as a whole. Its terms keep their index.
+    pub(super) fn whole(&self) -> Self {
+        let mut whole = self.clone();
+        whole.terms.truncate(MAX_TERMS);
+        whole.stems.retain(|_, index| *index < MAX_TERMS);
+        whole.names.retain(|_, index| *index < MAX_TERMS);
+        whole.phrases.retain(|(index, _)| *index < MAX_TERMS);
+        whole
+    }
+
+    /// What is asked for one part of the text: its own words, and the places that it names itself. Terms keep their
+    /// index; those of the rest weigh nothing.
+    pub(super) fn part(&self, text: &str) -> Self {
+        let own: BTreeSet<String> = words::stems(text).collect();
+        let names: BTreeSet<&str> = identifiers(text).collect();
+        let mut part = self.clone();
+        for term in &mut part.terms {
+            let asked = match term.kind {
+                Kind::Name => names.contains(term.text.as_str()),
+                Kind::Stem => own.contains(&term.text),
+                Kind::Phrase => text.contains(term.text.as_str()),
+            };
+            term.weight = match (asked, term.kind) {
+                (false, _) => 0.0,
+                (true, Kind::Stem) => 1.0,
+                (true, Kind::Name | Kind::Phrase) => 2.0,
+            };
+        }
+        part.places.retain(|path, _| text.contains(path.as_str()) || text.contains(name(path)));
+        part.title = own;
+        part
     }
 }
 
@@ -230,8 +266,10 @@ mod tests {
     #[test]
     fn a_long_text_asks_for_no_more_than_the_limit() {
         let survey = Survey::new(Vec::new());
-        let body: String = (0..4000).map(|n| format!("word{n}x some_name_{n} ")).collect();
+        let body: String = (0..4000).map(|n| format!("word{n}x some_name_{n}. ")).collect();
         let query = Query::of(&Brief::read("x", &body), &survey);
-        assert!(query.terms.len() <= MAX_TERMS && query.terms.iter().all(|term| term.weight <= MAX_WEIGHT));
+        assert!(query.terms.len() > MAX_TERMS && query.terms.len() <= MAX_COUNTED, "{}", query.terms.len());
+        assert_eq!(query.whole().terms.len(), MAX_TERMS);
+        assert!(query.terms.iter().all(|term| term.weight <= MAX_WEIGHT));
     }
 }

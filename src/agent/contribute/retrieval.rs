@@ -34,7 +34,7 @@ pub(super) struct Measured {
     counts: BTreeMap<usize, [u32; FIELDS]>,
     lengths: [u32; FIELDS],
     /// Names of the query that are defined here.
-    defines: BTreeSet<usize>,
+    pub(super) defines: BTreeSet<usize>,
 }
 
 /// A file with its rank.
@@ -48,10 +48,12 @@ pub(super) struct Hit {
     pub(super) lines: BTreeSet<u32>,
     /// The issue names the file itself, or its trace does.
     pub(super) named: bool,
+    /// How many of the terms that were asked for it has.
+    pub(super) words: usize,
 }
 
-/// Counts what the query asks for in one file.
-pub(super) fn measure(query: &Query, path: &str, text: &str) -> Measured {
+/// Counts what the query asks for in one file that defines these symbols.
+pub(super) fn measure(query: &Query, path: &str, text: &str, symbols: &[(usize, &str)]) -> Measured {
     let mut measured = Measured::default();
     for stem in words::stems(path) {
         measured.add(query.stems.get(&stem).copied(), PATH);
@@ -72,11 +74,11 @@ pub(super) fn measure(query: &Query, path: &str, text: &str) -> Measured {
             }
         }
     }
-    for (_, symbol) in symbols(path, text) {
+    for (_, symbol) in symbols {
         let word = Word::of(query, symbol);
         measured.lengths[SYMBOL] += word.length;
         word.terms.iter().for_each(|index| measured.add(Some(*index), SYMBOL));
-        measured.defines.extend(query.names.get(symbol));
+        measured.defines.extend(query.names.get(*symbol));
     }
     for (index, phrase) in &query.phrases {
         if text.contains(phrase.as_str()) {
@@ -93,19 +95,22 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
     for (_, measured) in files {
         averages.iter_mut().zip(measured.lengths).for_each(|(sum, length)| *sum += length as f32 / count);
     }
-    let found_in: Vec<usize> = (0..query.terms.len())
-        .map(|index| files.iter().filter(|(_, measured)| measured.counts.contains_key(&index)).count())
-        .collect();
+    let asked = |index: &usize| query.terms.get(*index).is_some_and(|term| term.weight > 0.0);
+    let mut found_in = vec![0_usize; query.terms.len()];
+    for (_, measured) in files {
+        measured.counts.keys().filter_map(|index| found_in.get_mut(*index).map(|found| *found += 1)).for_each(drop);
+    }
     let rarity: Vec<f32> =
         found_in.iter().map(|found| (1.0 + (count - *found as f32 + 0.5) / (*found as f32 + 0.5)).ln()).collect();
-    let definers: Vec<usize> = (0..query.terms.len())
-        .map(|index| files.iter().filter(|(file, m)| file.class == Class::Source && m.defines.contains(&index)).count())
-        .collect();
+    let mut definers = vec![0_usize; query.terms.len()];
+    for (_, measured) in files.iter().filter(|(file, _)| file.class == Class::Source) {
+        measured.defines.iter().filter_map(|index| definers.get_mut(*index).map(|known| *known += 1)).for_each(drop);
+    }
     let scored: Vec<(f32, Vec<(f32, usize)>)> = files
         .iter()
         .map(|(file, measured)| {
             let mut parts = Vec::new();
-            for (index, counts) in &measured.counts {
+            for (index, counts) in measured.counts.iter().filter(|(index, _)| asked(index)) {
                 let mut frequency = 0.0;
                 for field in 0..FIELDS {
                     let share = measured.lengths[field] as f32 / averages[field].max(1.0);
@@ -126,10 +131,12 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
         .zip(scored)
         .filter_map(|((file, measured), (score, parts))| {
             let place = query.places.get(&file.path);
+            let words = parts.len();
             let defined: Vec<usize> = measured
                 .defines
                 .iter()
                 .copied()
+                .filter(asked)
                 .filter(|index| definers.get(*index).is_some_and(|known| *known <= MAX_DEFINERS))
                 .collect();
             let by_symbol: f32 = defined
@@ -149,6 +156,7 @@ pub(super) fn rank(query: &Query, files: &[(&Listed, &Measured)]) -> Vec<Hit> {
                 why: why(query, place, &defined, parts),
                 lines: place.map(|place| place.lines.clone()).unwrap_or_default(),
                 named: place.is_some_and(|place| place.weight >= 0.9),
+                words,
             })
         })
         .collect();

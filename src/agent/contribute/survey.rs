@@ -26,6 +26,8 @@ pub(in crate::agent) struct Survey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::agent) struct Listed {
     pub(in crate::agent) path: String,
+    /// Bytes, where the tree was asked for them.
+    pub(super) size: u64,
     pub(in crate::agent) class: Class,
     pub(in crate::agent) language: Option<&'static str>,
 }
@@ -45,12 +47,15 @@ pub(in crate::agent) enum Class {
 }
 
 impl Survey {
-    /// Lists the tree.
+    /// Lists the tree; what is too large to be read is listed all the same.
     ///
     /// # Errors
     /// When git cannot be read, or the tree is beyond the limits.
     pub(super) async fn of(tree: &Tree) -> Result<Self, Error> {
-        Ok(Self::new(files(tree).await?))
+        let sized: HashMap<String, u64> = tree.files().await?.into_iter().map(|file| (file.path, file.size)).collect();
+        let mut survey = Self::new(sized.keys().cloned().collect());
+        survey.files.iter_mut().for_each(|file| file.size = sized.get(&file.path).copied().unwrap_or(0));
+        Ok(survey)
     }
 
     pub(in crate::agent) fn new(mut paths: Vec<String>) -> Self {
@@ -59,7 +64,7 @@ impl Survey {
             .into_iter()
             .map(|path| {
                 let language = language(&path);
-                Listed { class: class(&path, language), language, path }
+                Listed { class: class(&path, language), language, path, size: 0 }
             })
             .collect();
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
@@ -69,8 +74,17 @@ impl Survey {
         Self { files, by_name }
     }
 
+    /// Leaves files to others, as the repository's configuration wants it.
+    pub(super) fn disown(&mut self, others: impl Fn(&str) -> bool) {
+        self.files.iter_mut().filter(|file| others(&file.path)).for_each(|file| file.class = Class::Foreign);
+    }
+
     pub(in crate::agent) fn has(&self, path: &str) -> bool {
-        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok()
+        self.get(path).is_some()
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&Listed> {
+        self.files.get(self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?)
     }
 
     /// The first of these paths that is there.
@@ -125,11 +139,6 @@ impl Survey {
         let stranger = wanted.len() > 1 && score < 4 && file.path.contains('/');
         (ties == 0 && enough && !stranger && file.class != Class::Foreign).then_some(file)
     }
-}
-
-/// Every regular file's path; what is too large to be read is listed all the same.
-async fn files(tree: &Tree) -> Result<Vec<String>, Error> {
-    Ok(tree.files().await?.into_iter().map(|file| file.path).collect())
 }
 
 /// Reads files and makes something of each, on several threads and a batch at a time. In the order of the paths; a file

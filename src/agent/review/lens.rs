@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{faults, outside};
 use crate::agent::{Agent, Context, Error, Reviewing, Role};
 use crate::artifact::exchange::AgentInput;
-use crate::artifact::{AgentFindings, FilePlan};
+use crate::artifact::{AgentFindings, FilePlan, Snapshot};
 use crate::domain::Category;
 
 /// A reviewer for one category of what the static engine finds.
@@ -14,7 +14,7 @@ pub struct Lens(pub Category);
 
 #[derive(Debug, Deserialize)]
 pub struct LensInput {
-    manager: FilePlan,
+    manager: Snapshot,
 }
 
 impl Agent for Lens {
@@ -28,7 +28,8 @@ impl Agent for Lens {
 
     async fn run(&self, cx: &Context, input: LensInput) -> Result<AgentFindings, Error> {
         let Reviewing { facts, pack, .. } = cx.reviewing()?;
-        let files = pack.read(cx, &input.manager).await?;
+        let plan = input.manager.reading.ok_or(Error::Scene("a review"))?;
+        let files = pack.read(cx, &plan).await?;
         let findings = files
             .values()
             .flat_map(|file| &file.fresh)
@@ -53,5 +54,6 @@ impl Agent for Lens {
 
 fn plan(input: &AgentInput) -> Result<FilePlan, Error> {
     let input = LensInput::deserialize(Value::Object(input.fields()));
-    Ok(input.map_err(|source| Error::Input { role: Role::Manager.name(), source })?.manager)
+    let manager = input.map_err(|source| Error::Input { role: Role::Manager.name(), source })?.manager;
+    manager.reading.ok_or(Error::Scene("a review"))
 }

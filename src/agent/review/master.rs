@@ -10,24 +10,30 @@ use super::assessment::{by_severity, code_review, readiness};
 use crate::agent::pack::ReadFile;
 use crate::agent::{Agent, Context, Error, Reviewing, Role, Told};
 use crate::analysis::fix;
-use crate::artifact::exchange::{AgentInput, AgentOutput, MoreMetadata};
-use crate::artifact::{AgentFindings, FilePlan, ReviewReport};
-use crate::domain::{Category, Coverage, Finding, Reading};
-use crate::stdx::text::count;
+use crate::artifact::exchange::{Absent, AgentInput, AgentOutput, MoreMetadata};
+use crate::artifact::{AgentFindings, FilePlan, ReviewReport, Snapshot};
+use crate::domain::{AbsentReviewer, Category, Coverage, Finding, Reading};
+use crate::stdx::text::{self, count};
+
+/// Characters of a failed reviewer's reason that a report shows.
+const MAX_REASON: usize = 300;
 
 pub struct Master;
 
 #[derive(Debug, Deserialize)]
 pub struct MasterInput {
-    manager: FilePlan,
-    documentation: AgentFindings,
-    debt: AgentFindings,
-    improvement: AgentFindings,
-    critical: AgentFindings,
+    manager: Snapshot,
+    documentation: Option<AgentFindings>,
+    debt: Option<AgentFindings>,
+    improvement: Option<AgentFindings>,
+    critical: Option<AgentFindings>,
+    /// Those of the four that have no part in it.
+    #[serde(default)]
+    absent: Vec<Absent>,
 }
 
 impl Agent for Master {
-    const VERSION: &'static str = "2";
+    const VERSION: &'static str = "3";
     type Input = MasterInput;
     type Output = ReviewReport;
 
@@ -37,23 +43,22 @@ impl Agent for Master {
 
     async fn run(&self, cx: &Context, input: MasterInput) -> Result<ReviewReport, Error> {
         let scene = cx.reviewing()?;
-        let plan = input.manager;
+        let plan = input.manager.reading.ok_or(Error::Scene("a review"))?;
         let files = scene.pack.read(cx, &plan).await?;
-        let mut findings = merge(vec![input.documentation, input.debt, input.improvement, input.critical]);
+        let reviews = [input.documentation, input.debt, input.improvement, input.critical];
+        let mut findings = merge(reviews.into_iter().flatten().collect());
         for (path, file) in files {
             if let Some(text) = &file.text {
                 findings = proven(cx, path, text, findings).await?;
             }
         }
         rank(&mut findings);
-        let coverage = coverage(&plan, files);
+        let mut coverage = coverage(&plan, files);
+        coverage.absent = input.absent.into_iter().map(absent).collect();
+        let all = files.values().flat_map(|file| &file.all);
         Ok(ReviewReport {
-            present: files
-                .values()
-                .flat_map(|file| &file.all)
-                .chain(&findings)
-                .map(|f| f.fingerprint.clone())
-                .collect(),
+            // What a reviewer found by means of its own is no less there.
+            present: all.chain(&findings).map(|finding| finding.fingerprint.clone()).collect(),
             settled_paths: files
                 .iter()
                 .filter(|(_, file)| file.absent || matches!(file.reading, Reading::Whole | Reading::TextOnly))
@@ -97,6 +102,15 @@ impl Agent for Master {
     fn line(&self, report: &ReviewReport) -> Option<String> {
         let files = count(report.coverage.read, "file");
         Some(format!("{} in {files} read", count(report.findings.len(), "finding")))
+    }
+}
+
+fn absent(missing: Absent) -> AbsentReviewer {
+    AbsentReviewer {
+        left_out: !missing.was_asked(),
+        reviewer: missing.agent,
+        code: missing.error.code,
+        reason: text::truncate_chars(&missing.error.message, MAX_REASON),
     }
 }
 

@@ -7,12 +7,40 @@ use crate::analysis::Language;
 use crate::analysis::engine::TreeNode;
 
 /// One import.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Import {
     /// As the language writes it: `crate::store`, `..models`, `./routes/users`, `example.com/shop/store`, `a.b.C`.
     pub from: String,
     /// Names that it binds in this file.
     pub names: Vec<String>,
+    /// What the bound names are called where they come from, one each, where the grammar keeps that apart (Python's `from`):
+    /// each may be a module of its own.
+    pub members: Vec<String>,
+    /// It declares a part of this file (`mod a;` of Rust) rather than something that the file uses.
+    pub part: bool,
+}
+
+impl Import {
+    fn new(from: impl Into<String>, names: Vec<String>) -> Self {
+        Self { from: from.into(), names, ..Self::default() }
+    }
+
+    /// All that it may lead to, as an absolute or relative path of its language: its members before what holds them.
+    pub fn targets(&self) -> impl Iterator<Item = String> {
+        self.members.iter().map(|member| self.member(member)).chain([self.from.clone()])
+    }
+
+    /// Where a name that it binds comes from; none for a name of others.
+    pub(super) fn origin(&self, name: &str) -> Option<String> {
+        let at = self.names.iter().position(|bound| bound == name)?;
+        Some(self.members.get(at).map_or_else(|| self.from.clone(), |member| self.member(member)))
+    }
+
+    /// `from . import users` names a module only together with its folder.
+    fn member(&self, name: &str) -> String {
+        let dot = if self.from.ends_with('.') { "" } else { "." };
+        format!("{}{dot}{name}", self.from)
+    }
 }
 
 /// The imports of a file, in the order of the text.
@@ -38,41 +66,33 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>) -> Vec<Import> {
                 found.append(&mut own);
             }
             (Language::Rust, "mod_item") if node.field("body").is_none() => {
-                if let Some(name) = node.field("name") {
-                    let name = name.text().into_owned();
-                    found.push(Import { from: format!("self::{name}"), names: vec![name] });
-                }
+                let name = text_of(&node, "name");
+                found.push(Import { part: true, ..Import::new(format!("self::{name}"), vec![name]) });
+            }
+            (Language::Rust, "extern_crate_declaration") => {
+                let name = text_of(&node, "name");
+                let alias = Some(text_of(&node, "alias")).filter(|alias| !alias.is_empty());
+                found.push(Import::new(name.clone(), vec![alias.unwrap_or(name)]));
             }
             (Language::Python, "import_statement") => {
-                for part in node.field_children("name") {
-                    let (from, name) = match &*part.kind() {
-                        "aliased_import" => (text_of(&part, "name"), text_of(&part, "alias")),
-                        _ => (part.text().into_owned(), part.text().into_owned()),
-                    };
-                    found.push(Import { from, names: vec![name] });
-                }
+                let parts = node.field_children("name").map(|part| aliased(&part));
+                found.extend(parts.map(|(from, name)| Import::new(from, vec![name])));
             }
             (Language::Python, "import_from_statement") => {
-                let from = text_of(&node, "module_name");
-                let names: Vec<String> = node
-                    .field_children("name")
-                    .map(|part| match &*part.kind() {
-                        "aliased_import" => text_of(&part, "alias"),
-                        _ => part.text().into_owned(),
-                    })
-                    .collect();
-                // `from . import users` names the modules only here.
-                let inner = if from.ends_with('.') { from.clone() } else { format!("{from}.") };
-                found.extend(
-                    names.iter().map(|name| Import { from: format!("{inner}{name}"), names: vec![name.clone()] }),
-                );
-                found.push(Import { from, names });
+                let (members, names) = node.field_children("name").map(|part| aliased(&part)).unzip();
+                found.push(Import { members, ..Import::new(text_of(&node, "module_name"), names) });
             }
             (Language::JavaScript | Language::TypeScript | Language::Tsx, "import_statement" | "export_statement") => {
                 if let Some(from) = node.field("source").and_then(|source| literal(&source)) {
                     let clause = node.children().find(|child| child.kind() == "import_clause");
                     let names = clause.map(|clause| identifiers(&clause)).unwrap_or_default();
-                    found.push(Import { from, names });
+                    found.push(Import::new(from, names));
+                }
+            }
+            (Language::JavaScript | Language::TypeScript | Language::Tsx, "import_require_clause") => {
+                if let Some(from) = node.field("source").and_then(|source| literal(&source)) {
+                    let name = node.children().find(|child| child.kind() == "identifier");
+                    found.push(Import::new(from, name.map(|name| name.text().into_owned()).into_iter().collect()));
                 }
             }
             (Language::JavaScript | Language::TypeScript | Language::Tsx, "call_expression") => {
@@ -82,14 +102,14 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>) -> Vec<Import> {
                 {
                     let bound = node.ancestors().take(3).find(|above| above.kind() == "variable_declarator");
                     let names = bound.and_then(|bound| bound.field("name")).map(|name| identifiers(&name));
-                    found.push(Import { from, names: names.unwrap_or_default() });
+                    found.push(Import::new(from, names.unwrap_or_default()));
                 }
             }
             (Language::Go, "import_spec") => {
                 if let Some(from) = node.field("path").and_then(|path| literal(&path)) {
                     let last = from.rsplit('/').next().unwrap_or(&from).to_owned();
                     let name = node.field("name").map_or(last, |name| name.text().into_owned());
-                    found.push(Import { from, names: vec![name] });
+                    found.push(Import::new(from, vec![name]));
                 }
             }
             (Language::Java, "import_declaration") => {
@@ -97,13 +117,13 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>) -> Vec<Import> {
                 let from = text.trim_start_matches("import").trim().trim_start_matches("static ").trim();
                 let from = from.trim_end_matches(';').trim().to_owned();
                 let name = from.rsplit('.').next().unwrap_or_default().to_owned();
-                found.push(Import { from, names: vec![name] });
+                found.push(Import::new(from, vec![name]));
             }
             _ => {}
         }
     }
     let mut seen = BTreeSet::new();
-    found.retain(|import| !import.from.is_empty() && seen.insert((import.from.clone(), import.names.clone())));
+    found.retain(|import| !import.from.is_empty() && seen.insert(import.clone()));
     found
 }
 
@@ -136,7 +156,15 @@ fn rust(text: &str, prefix: &str, found: &mut Vec<Import>) {
     let last = from.rsplit("::").next().unwrap_or_default();
     let names = vec![alias.unwrap_or(last).to_owned()];
     if !from.is_empty() && !text.is_empty() {
-        found.push(Import { from, names });
+        found.push(Import::new(from, names));
+    }
+}
+
+/// What a module or one of its members is called, and by which name it goes here.
+fn aliased(node: &TreeNode<'_>) -> (String, String) {
+    match &*node.kind() {
+        "aliased_import" => (text_of(node, "name"), text_of(node, "alias")),
+        _ => (node.text().into_owned(), node.text().into_owned()),
     }
 }
 
@@ -182,15 +210,8 @@ mod tests {
         );
         check(
             "a/b.py",
-            "import os, x.y as z\nfrom .models import User\nfrom . import views\n",
-            &[
-                ("os", "os"),
-                ("x.y", "z"),
-                (".models.User", "User"),
-                (".models", "User"),
-                (".views", "views"),
-                (".", "views"),
-            ],
+            "import os, x.y as z\nfrom .models import User\nfrom . import views as v\n",
+            &[("os", "os"), ("x.y", "z"), (".models", "User"), (".", "v")],
         );
         check(
             "a.js",
@@ -203,5 +224,14 @@ mod tests {
             &[("fmt", "fmt"), ("e.com/m/store", "s")],
         );
         check("A.java", "package a;\nimport static a.b.C;\nimport a.D;\nclass A {}\n", &[("a.b.C", "C"), ("a.D", "D")]);
+    }
+    #[test]
+    fn a_member_is_found_by_the_name_that_it_goes_by_here() {
+        let text = "from . import views as v\nfrom .models import User\n";
+        let imports = Outline::read("a/b.py", text).unwrap().imports;
+        let origins: Vec<Option<String>> = imports.iter().map(|import| import.origin("v")).collect();
+        assert_eq!(origins, [Some(".views".to_owned()), None]);
+        let targets: Vec<String> = imports.iter().flat_map(|import| import.targets()).collect();
+        assert_eq!(targets, [".views", ".", ".models.User", ".models"]);
     }
 }

@@ -1,19 +1,23 @@
 //! What a file of code offers and asks for: its public items with their comments, its imports, its HTTP routes.
 
+mod declared;
 mod extents;
 mod imports;
 mod items;
 mod literal;
 mod route;
+mod statements;
 
 use super::Language;
 use super::engine::{TreeNode, parse};
 use super::language;
 
+pub use declared::{Declared, DeclaredKind, declarations};
 pub use extents::Extent;
 pub use imports::Import;
 pub use items::Item;
 pub use route::{Mount, Parameter, Place, Route, path_template};
+pub use statements::imports;
 
 /// One file, read once.
 #[derive(Debug, Clone, Default)]

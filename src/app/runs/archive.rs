@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::Error;
 use crate::domain::{Clock, JobId, Millis, RunId};
+use crate::pipeline::FACTS;
 use crate::stdx::text::{count, did_you_mean, nearest};
 use crate::store::{JobRow, ProgressRow, RunFilter, RunRow, RunState, StepRow, Store};
 
@@ -15,8 +16,6 @@ const NEAR: usize = 500;
 const TOLD: usize = 4;
 /// More at once nobody asks for: the workers of a server are fewer.
 const AT_ONCE: usize = 100;
-/// The name of the step that keeps what a flow started from.
-pub(super) const FACTS: &str = "facts";
 
 /// Runs, for whoever looks.
 pub struct Archive {

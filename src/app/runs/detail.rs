@@ -8,7 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::Error;
-use super::archive::{Archive, FACTS};
+use super::archive::Archive;
+use crate::pipeline::FACTS;
 use crate::stdx::file;
 use crate::store::{EffectRow, JobRow, ProgressRow, RunRow, StepRow};
 

@@ -8,12 +8,15 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::super::Error;
-use super::archive::{Archive, FACTS, Problem};
+use super::archive::{Archive, Problem};
 use crate::agent::{Context, Contributing, Pack, Reviewing, Scene};
 use crate::analysis::Engine;
 use crate::artifact::{ContributeFacts, ReviewFacts};
 use crate::domain::{RepositoryId, RunId};
-use crate::pipeline::{self, FLOWS, Flow, Now, Replayed};
+use crate::pipeline::contribute::CONTRIBUTE;
+use crate::pipeline::fix::FIX;
+use crate::pipeline::review::REVIEW;
+use crate::pipeline::{self, FACTS, FLOWS, Flow, Now, Replayed};
 use crate::stdx::difference::{Difference, differences};
 use crate::stdx::text::parse_iso8601;
 use crate::store::{RunRow, RunState, StepRow, StepState};
@@ -81,7 +84,8 @@ pub async fn replay(archive: &Archive, run: RunRow, cancel: &CancellationToken) 
     if run.state == RunState::Running {
         return Err(not("it goes on".to_owned(), "`octoswarm runs watch` follows it to its end").into());
     }
-    let known = |flow: &&Flow| flow.name == run.kind;
+    let works = [REVIEW.name, FIX.name, CONTRIBUTE.name];
+    let known = |flow: &&Flow| flow.name == run.kind && works.contains(&flow.name);
     let flow = FLOWS.iter().find(known).ok_or_else(|| {
         not(format!("this version has no flow of the kind `{}`", run.kind), "replay it with the version that made it")
     })?;
@@ -121,10 +125,10 @@ async fn scene(
     run: RunId,
     facts: &Value,
 ) -> Result<Scene, Error> {
-    if flow.name == pipeline::contribute::CONTRIBUTE.name {
+    if flow.name == CONTRIBUTE.name {
         let facts: ContributeFacts = typed(facts, run)?;
         let tree = workspace::recorded_tree(mirrors, repository, &facts.base).await?;
-        return Ok(Scene::Contribute(Contributing { tree, facts: Arc::new(facts) }));
+        return Ok(Scene::Contribute(Contributing::new(tree, facts)));
     }
     let facts: ReviewFacts = typed(facts, run)?;
     let change = workspace::recorded(mirrors, repository, &facts.base, &facts.head).await?;

@@ -1,6 +1,6 @@
 //! What came of an issue, for the person beside the diff.
 
-use super::note;
+use super::{list, note};
 use crate::app::local::{Done, Form, Nothing};
 use crate::stdx::text::{count, visible_line};
 
@@ -31,11 +31,4 @@ pub fn not_fixed(nothing: &Nothing) {
     list("Where:", &nothing.files);
     let forms = FORMS.iter().filter(|(form, _)| !nothing.given.contains(form));
     note(&format!("What would help: {}.", forms.map(|(_, text)| *text).collect::<Vec<_>>().join("; ")));
-}
-
-fn list(title: &str, lines: &[String]) {
-    if !lines.is_empty() {
-        note(title);
-        lines.iter().for_each(|line| note(&format!("  - {}", visible_line(line))));
-    }
 }

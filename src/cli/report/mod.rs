@@ -2,12 +2,14 @@
 
 mod audit;
 mod fix;
+mod plan;
 mod table;
 mod text;
 mod workflow;
 
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
+pub use plan::{not_planned, plan};
 pub use table::table;
 
 use std::collections::BTreeMap;
@@ -85,6 +87,11 @@ fn tally(mut counts: Vec<(&str, usize)>) -> String {
         list.push(format!("{files} (and {} others; `--format json` names each file)", rest.len()));
     }
     list.join(", ")
+}
+
+/// Which reviewers' parts are missing.
+fn absent_lines(coverage: &Coverage) -> Vec<String> {
+    coverage.unreviewed().iter().map(|clause| visible_line(clause)).collect()
 }
 
 /// Which files the parser did not understand; none when it understood all.
@@ -192,6 +199,14 @@ pub fn steer(text: &str) {
     use std::io::Write;
     let mut stdout = std::io::stdout().lock();
     wrote(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+}
+
+/// A title and its lines, where there are any.
+fn list(title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        note(title);
+        lines.iter().for_each(|line| note(&format!("  - {}", visible_line(line))));
+    }
 }
 
 /// What a person is told beside the output that a program reads.

@@ -3,7 +3,7 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use owo_colors::OwoColorize;
 
-use super::{coverage_line, line, misread_line, outcome_line};
+use super::{absent_lines, coverage_line, line, misread_line, outcome_line};
 use crate::app::local::{Checked, Compared};
 use crate::domain::{Category, Finding, Fix, Severity, Span};
 use crate::stdx::text::{visible, visible_line, visible_source};
@@ -20,6 +20,7 @@ pub fn print(checked: &Checked) {
     }
     line(&coverage_line(coverage));
     misread_line(coverage).iter().for_each(|text| line(text));
+    absent_lines(coverage).iter().for_each(|text| line(text));
     compared.iter().for_each(|compared| line(&compared_line(compared)));
 }
 

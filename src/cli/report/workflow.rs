@@ -1,6 +1,6 @@
 //! GitHub Actions workflow commands: each finding becomes an annotation of the run.
 
-use super::{could_not, coverage_line, line, misread_line, outcome_line};
+use super::{absent_lines, could_not, coverage_line, line, misread_line, outcome_line};
 use crate::app::local::Checked;
 use crate::domain::{Finding, Outcome, Severity};
 
@@ -12,6 +12,7 @@ pub fn print(checked: &Checked) {
     }
     line(&format!("{}; {}", outcome_line(checked), coverage_line(coverage)));
     misread_line(coverage).iter().for_each(|text| line(text));
+    absent_lines(coverage).iter().for_each(|text| line(&format!("::warning title=octoswarm::{}", data(text))));
 }
 
 fn command(finding: &Finding) -> String {

@@ -54,6 +54,7 @@ pub fn is_optional(form: &str, pointer: &str) -> bool {
         "/askedClarifications",
         "/filesGenerated",
         "/metadata/totalLOC",
+        "/analysis/totalLOC",
         "/syntaxErrors",
         "/metadata/lintingIssues",
         "/testsExecuted",

@@ -1,9 +1,9 @@
 //! The coder on a pull request: the fixes that the review proved, and nothing else.
 
-use octoswarm::agent::{Pack, Reviewing};
+use octoswarm::agent::{Pack, Registry, Reviewing};
 use octoswarm::artifact::ReviewFacts;
 use octoswarm::artifact::facts::ReviewSettings;
-use octoswarm::pipeline::{Journal, fix};
+use octoswarm::pipeline::{Crew, Journal, fix};
 
 use super::*;
 
@@ -32,7 +32,7 @@ async fn fixed(bench: &Bench) -> (CodeChanges, octoswarm::workspace::Change) {
             pack: Arc::new(Pack::default()),
         }),
     };
-    let fixed = fix::run(&cx, &Journal::Unkept).await.unwrap();
+    let fixed = fix::run(&cx, &Journal::unkept(Crew::direct(Registry::builtin()))).await.unwrap();
     (fixed.changes.outcome.unwrap(), change)
 }
 

@@ -5,6 +5,8 @@ use octoswarm::artifact::ReviewFacts;
 use octoswarm::artifact::exchange::{AgentOutput, OutputMetadata, OutputStatus};
 use octoswarm::artifact::facts::ReviewSettings;
 
+use std::sync::Arc;
+
 use super::*;
 use crate::support::agents::given;
 
@@ -81,7 +83,7 @@ async fn s1_22_code_that_does_not_parse_by_its_own_word_is_code_001_and_may_be_t
 async fn a_generation_that_leads_outside_or_lacks_a_field_is_refused_with_its_place() {
     let (bench, input) = bench().await;
     let cx = bench.context();
-    for path in ["../cart.py", "/etc/passwd", ".git/config", ""] {
+    for path in ["../cart.py", "/etc/passwd", ""] {
         let error = adopted(Role::Coder, &cx, input.clone(), generation(path, "x = 1\n")).await.unwrap_err();
         assert!(error.to_string().contains("generatedFiles[0].path"), "{path}: {error}");
     }

@@ -1,9 +1,9 @@
 //! Tests and documentation beside the coder's change, through the whole flow.
 
-use octoswarm::agent::gate;
+use octoswarm::agent::{Registry, gate};
 use octoswarm::artifact::swarm::{CodeChanges, DocsChanges, TestChanges, WriteAction};
 use octoswarm::artifact::{Document, Documented, Proposal, Tested};
-use octoswarm::pipeline::{self, Journal};
+use octoswarm::pipeline::{self, Crew, Journal};
 use octoswarm::workspace::Side;
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ async fn texts(tree: &Tree) -> BTreeMap<String, String> {
 
 async fn run(bench: &Bench) -> Came {
     let cx = bench.context();
-    let outputs = pipeline::contribute::run(&cx, &Journal::Unkept).await.unwrap();
+    let outputs = pipeline::contribute::run(&cx, &Journal::unkept(Crew::direct(Registry::builtin()))).await.unwrap();
     assert!(outputs.stopped.is_none(), "{:?}", outputs.stopped);
     let coder: Document<CodeChanges> = outputs.get(Role::Coder).unwrap();
     let proposal: Proposal = outputs.get(Role::Pr).unwrap();

@@ -347,6 +347,7 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) ->
         log: LogFormat::Text,
         accounts: Vec::new(),
         metrics: Metrics::default(),
+        agents: Default::default(),
         tuning: Tuning {
             workers: 4,
             write_pace: Duration::ZERO,

@@ -75,7 +75,7 @@ impl Agent for Docs {
             let document = document(false, why.to_owned(), Vec::new(), DocsValidation::default(), 0);
             return Ok(documented(cx, document, Vec::new(), Vec::new()));
         };
-        let changed = Changed::of(&cx.contributing()?.tree, coder).await?;
+        let changed = Changed::of(cx, coder).await?;
         let plan = plan(cx, &input, coder, &changed).await?;
         let assembled = assemble(cx, coder, &plan.edits).await?;
         let mut notes = plan.notes;

@@ -72,7 +72,7 @@ impl Agent for Tester {
         let Some(coder) = input.coder.outcome.as_ref().ok().filter(|changes| changes.commit_ready) else {
             return Ok(tested(cx, nothing("nothing was changed, so there is nothing to test"), Vec::new(), None));
         };
-        let changed = Changed::of(&cx.contributing()?.tree, coder).await?;
+        let changed = Changed::of(cx, coder).await?;
         let replaced = substitution::find(cx, &changed).await?;
         let found = look(cx, &changed, &replaced).await?;
         let mut plan = plan(cx, &input, coder, &changed, &replaced, &found).await?;
@@ -129,7 +129,7 @@ impl Agent for Tester {
             document.tests_required && document.summary.tests_added == 0 && output.edits.is_empty()
         });
         let more = MoreMetadata { tests_executed: Some(false), ..MoreMetadata::default() };
-        Told { partial: missing, warnings: output.notes.clone(), more }
+        Told { partial: missing, warnings: output.notes.clone(), more, ..Told::default() }
     }
 
     async fn present(&self, _cx: &Context, _input: &AgentInput, output: &AgentOutput) -> Result<Value, Error> {
@@ -149,7 +149,7 @@ impl Agent for Tester {
             faults: "there is no change to test".to_owned(),
         })?;
         let edits = generation::test_edits(cx, &coder, &suite).await?;
-        let changed = Changed::of(&cx.contributing()?.tree, &coder).await?;
+        let changed = Changed::of(cx, &coder).await?;
         let after = follow(&changed, &edits).await?;
         let files: Vec<TestFileChange> = after.iter().filter_map(|file| told::told(file, &changed)).collect();
         let added: u64 = files.iter().map(|file| file.tests_added.len() as u64).sum();

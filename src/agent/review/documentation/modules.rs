@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::source::{File, Source};
 use crate::agent::contribute::Class;
-use crate::analysis::Language;
+use crate::analysis::{Import, Language};
 
 /// A drawing of more says less.
 const MAX_NODES: usize = 24;
@@ -200,7 +200,8 @@ pub(super) fn graph(source: &Source<'_>) -> Graph {
             node.lines += file.lines;
         }
         let imports = file.outline.iter().flat_map(|outline| &outline.imports);
-        let targets: BTreeSet<&str> = imports.filter_map(|import| resolver.resolve(file, &import.from)).collect();
+        let targets: BTreeSet<&str> =
+            imports.flat_map(Import::targets).filter_map(|target| resolver.resolve(file, &target)).collect();
         for to in targets.into_iter().filter_map(node_of).filter(|to| *to != from) {
             *graph.edges.entry((from, to)).or_default() += 1;
         }

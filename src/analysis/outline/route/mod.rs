@@ -103,9 +103,8 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>, imports: &[Import]) 
             Some((first, rest)) => (first.to_owned(), rest.to_owned()),
             None => (mount.target.clone(), String::new()),
         };
-        let bound = imports.iter().find(|import| import.names.contains(&first));
         if mount.from.is_none() {
-            mount.from = bound.map(|import| import.from.clone());
+            mount.from = imports.iter().find_map(|import| import.origin(&first));
         }
         let last = rest.rsplit([':', '.']).next().unwrap_or_default();
         if !last.is_empty() {

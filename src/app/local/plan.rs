@@ -1,0 +1,98 @@
+//! The tasks that a described feature comes to.
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Obeyed, local_facts};
+use crate::agent::{self, Context, Contributing, Role, Scene};
+use crate::analysis::Engine;
+use crate::app::{Error, contribute};
+use crate::artifact::exchange::ValidationResult;
+use crate::artifact::plan::Plan;
+use crate::artifact::{self, Unplanned};
+use crate::config::CONFIG_PATH;
+use crate::domain::Clock;
+use crate::pipeline;
+use crate::workspace;
+
+/// What came of a described feature.
+pub struct Planned {
+    pub planning: Planning,
+    /// What is wrong with the repository's configuration.
+    pub warnings: Vec<String>,
+}
+
+pub enum Planning {
+    Planned {
+        plan: Box<Plan>,
+        validation: ValidationResult,
+    },
+    /// The text says too little; it has the questions.
+    Unplanned(Unplanned),
+}
+
+/// Plans the work that a text describes. Nothing is written. With `obey`, as the configuration in the work tree says.
+///
+/// # Errors
+/// When there is no repository, or git cannot be read.
+pub async fn plan(path: &Path, text: &str, obey: bool) -> Result<Planned, Error> {
+    let (engine, clock) = (Engine::embedded()?, Clock::system());
+    let tree = workspace::local::tree(path).await?;
+    let Obeyed { config, warnings } =
+        if obey { Obeyed::read(tree.read(CONFIG_PATH).await?, CONFIG_PATH)? } else { Obeyed::default() };
+    let facts = local_facts(path, &titled(text), &tree, contribute::settings(&config), &clock);
+    let scene = Scene::Contribute(Contributing::new(tree, facts));
+    let cx = Context { engine, cancel: CancellationToken::new(), clock, scene };
+    Ok(Planned { planning: planning(&cx, path).await?, warnings })
+}
+
+async fn planning(cx: &Context, path: &Path) -> Result<Planning, Error> {
+    let outputs = pipeline::plan::run(cx, &super::journal()).await?;
+    if let Some(stopped) = outputs.stopped {
+        let clarifications = stopped.faults.iter().map(|fault| fault.message.clone()).collect();
+        return Ok(Planning::Unplanned(Unplanned { errors: stopped.faults, clarifications }));
+    }
+    let mut document = match outputs.get(Role::Planner)? {
+        artifact::Planned::Plan(plan) => plan,
+        artifact::Planned::Unplanned(unplanned) => return Ok(Planning::Unplanned(unplanned)),
+    };
+    if let (Some(context), Ok(root)) = (&mut document.project_context, path.canonicalize()) {
+        context.project.root_path = root.to_string_lossy().into_owned();
+    }
+    let value = serde_json::to_value(&document)
+        .map_err(|source| pipeline::Error::Document { role: Role::Planner.name(), source })?;
+    let checked = agent::check_plan(&value);
+    Ok(match checked.plan {
+        Ok(plan) => Planning::Planned { plan: Box::new(plan), validation: checked.validation },
+        Err(error) => {
+            Planning::Unplanned(Unplanned { clarifications: vec![error.message.clone()], errors: vec![error] })
+        }
+    })
+}
+
+/// The text with a title on its first line: its first sentence.
+fn titled(text: &str) -> String {
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let is_item = |line: &str| {
+        let line = line.trim_start();
+        let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        line.starts_with(['-', '*', '+', '•']) || number.len() < line.len() && number.starts_with(['.', ')'])
+    };
+    if is_item(first) && rest.lines().any(is_item) {
+        return format!("Several changes\n{text}");
+    }
+    // A full stop ends a sentence where a word of some length stands before it and another sentence after it.
+    let ends = first.match_indices(['.', '!', '?']).find(|(at, mark)| {
+        let word = first[..*at].rsplit(char::is_whitespace).next().unwrap_or_default();
+        first[at + mark.len()..].starts_with(' ') && (word.len() > 2 && !word.contains('.') || *mark != ".")
+    });
+    match ends {
+        Some((at, mark)) => {
+            let (title, more) = first.split_at(at + mark.len());
+            format!("{}\n{}\n{rest}", title.trim(), more.trim())
+        }
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,66 @@
+//! `octoswarm plan`: the tasks that a described feature comes to in a local repository.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+
+use super::args::{self, PlanFormat};
+use super::{EXIT_NOTHING, Exit, Failure, report};
+use crate::app::local::{self, Planned, Planning};
+use crate::stdx::file;
+
+/// Longer texts describe no feature.
+const MAX_TEXT: u64 = 1 << 20;
+
+pub async fn cmd_plan(args: args::Plan) -> Exit {
+    let text = read_text(args.feature).map_err(Failure::Usage)?;
+    if !args.path.exists() {
+        return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", args.path.display())));
+    }
+    let Planned { planning, warnings } = local::plan(&args.path, &text, !args.no_config)
+        .await
+        .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
+    warnings.iter().for_each(|text| report::warning(text));
+    let (plan, validation) = match planning {
+        Planning::Planned { plan, validation } => (plan, validation),
+        Planning::Unplanned(unplanned) => {
+            report::not_planned(&unplanned);
+            return Ok(ExitCode::from(EXIT_NOTHING));
+        }
+    };
+    let shown = match args.format {
+        PlanFormat::Text => report::plan(&plan),
+        PlanFormat::Json => serde_json::to_string_pretty(&plan)? + "\n",
+        PlanFormat::Markdown => local::plan_markdown(&plan),
+    };
+    match args.output {
+        Some(path) => {
+            file::write_atomic(&path, shown.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+            report::note(&format!("The plan is in {}.", path.display()));
+        }
+        None => report::raw(&shown),
+    }
+    validation.warnings.iter().for_each(|warning| report::warning(warning));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_text(given: String) -> anyhow::Result<String> {
+    let text = if given == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().take(MAX_TEXT + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
+        String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the text is not UTF-8"))?
+    } else if given.starts_with("--") && !given.contains(char::is_whitespace) {
+        // A list begins with a hyphen, and so does an option that there is none of.
+        bail!("`{given}` is no option of plan: see `octoswarm plan --help`");
+    } else {
+        given
+    };
+    if text.len() as u64 > MAX_TEXT {
+        bail!("the text is longer than {MAX_TEXT} bytes");
+    }
+    if text.trim().is_empty() {
+        bail!("the text is empty: say what should be there that is not, or what should change");
+    }
+    Ok(text)
+}
