@@ -1,4 +1,5 @@
-//! What happened: deliveries, their jobs, the runs' steps and effects, for whoever watches; and what an operator may do about it.
+//! What happened: deliveries, their jobs, the runs' steps and effects, for whoever watches; and what an operator may do
+//! about it.
 
 mod act;
 mod archive;

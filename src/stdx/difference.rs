@@ -13,8 +13,8 @@ pub struct Difference {
     pub new: Option<Value>,
 }
 
-/// All places at which two values differ, in the order of their paths; objects by their keys, arrays by their places, anything
-/// else as a whole. `ignored` is asked about every difference before it counts.
+/// All places at which two values differ, in the order of their paths; objects by their keys, arrays by their places,
+/// anything else as a whole. `ignored` is asked about every difference before it counts.
 pub fn differences(old: &Value, new: &Value, ignored: impl Fn(&Difference) -> bool) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(String::new(), Some(old), Some(new), &mut |difference| {

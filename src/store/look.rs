@@ -75,7 +75,8 @@ enum Laid {
 }
 
 /// While a server runs, its log and shared memory are there and reading joins in. Without one, joining in would make those
-/// files, and fold the log into the database on leaving: a database without a log is read as it lies, one with a log in a copy.
+/// files, and fold the log into the database on leaving: a database without a log is read as it lies, one with a log in a
+/// copy.
 async fn lay(dir: &Path, path: &Path) -> Result<Laid, Error> {
     let held_by = holder(&dir.join(LOCK))?;
     let log = log_of(path);
@@ -85,8 +86,8 @@ async fn lay(dir: &Path, path: &Path) -> Result<Laid, Error> {
     if unclean && bytes + logged > CHECKED_UP_TO {
         return Ok(Laid::TooLarge(bytes + logged));
     }
-    // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or goes
-    // with it when nobody waits any more.
+    // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or
+    // goes with it when nobody waits any more.
     let io = |source| Error::Io { path: path.to_owned(), source };
     let copied = if unclean { Some(copy(path.to_owned(), log).await.map_err(io)?) } else { None };
     let read = copied.as_ref().map_or_else(|| path.to_owned(), |folder| folder.path().join(FILE));

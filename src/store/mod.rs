@@ -120,8 +120,9 @@ impl Store {
         open::looking_on(dir, clock, &Options::default()).await
     }
 
-    /// Opens the file to write a row or two beside the daemon that works on it, or while there is none: without the lock, and
-    /// without what a daemon does when it starts. The daemon's bell does not ring for that; it looks at the rows every second.
+    /// Opens the file to write a row or two beside the daemon that works on it, or while there is none: without the lock,
+    /// and without what a daemon does when it starts. The daemon's bell does not ring for that; it looks at the rows every
+    /// second.
     ///
     /// # Errors
     /// There is no such file, it is damaged, its schema is not exactly this version's, or it cannot be written.

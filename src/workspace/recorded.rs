@@ -1,4 +1,5 @@
-//! The two sides of a change that was worked on before, from what its mirror still holds. Nothing is fetched and no lock is taken.
+//! The two sides of a change that was worked on before, from what its mirror still holds. Nothing is fetched and no lock is
+//! taken.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::Error;
 use super::archive::{find, is_there};
 use crate::domain::{Clock, JobId, RunId};
-use crate::store::{JobState, Retried, RunRow, RunState, Store};
+use crate::store::{JobFilter, JobState, Retried, RunRow, RunState, Store};
 
 /// What a job that an operator stopped says of its end.
 const REASON: &str = "cancelled by the operator";
@@ -47,11 +47,19 @@ pub async fn cancel(state: &Path, typed: &str) -> Result<Cancelled, Error> {
     let (store, run) = open(state, typed).await?;
     let over = |run: RunRow, why: &str| Cancelled::Over { why: format!("run {} {why}", run.id), run };
     let Some(id) = run.job else { return Ok(over(run, "belongs to no job")) };
-    let Some(job) = store.job(id).await? else { return Ok(over(run, "is over, and its job is not kept any more")) };
+    let Some(mut job) = store.job(id).await? else {
+        return Ok(over(run, "is over, and its job is not kept any more"));
+    };
+    // One that was cancelled and is tried again goes on under another number.
+    if job.state == JobState::Cancelled {
+        let same = JobFilter { unique_key: Some(job.unique_key.clone()), limit: Some(1), ..JobFilter::default() };
+        job = store.jobs(&same).await?.pop().unwrap_or(job);
+    }
     if is_over(job.state) {
         let why = format!("is over: its job is {}", job.state);
         return Ok(over(run, &why));
     }
+    let id = job.id;
     let served = Store::holder(state)?.is_some();
     if !store.cancel_job(id, REASON).await? {
         return Ok(match store.job(id).await? {

@@ -1,4 +1,5 @@
-//! `octoswarm runs watch`: what goes on, as it goes on. The rows are looked at four times a second; nothing is asked of the server.
+//! `octoswarm runs watch`: what goes on, as it goes on. The rows are looked at four times a second; nothing is asked of the
+//! server.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
