@@ -71,7 +71,7 @@ struct Lies {
 enum Laid {
     /// See [`Sight::TooLarge`].
     TooLarge(u64),
-    Lies(Lies),
+    Lies(Box<Lies>),
 }
 
 /// While a server runs, its log and shared memory are there and reading joins in. Without one, joining in would make those
@@ -94,7 +94,7 @@ async fn lay(dir: &Path, path: &Path) -> Result<Laid, Error> {
     let options = connect_options(&read, &Options::default())
         .read_only(copied.is_none())
         .immutable(held_by.is_none() && copied.is_none());
-    Ok(Laid::Lies(Lies { held_by, copied, bytes: bytes + logged, options }))
+    Ok(Laid::Lies(Box::new(Lies { held_by, copied, bytes: bytes + logged, options })))
 }
 
 impl Store {
@@ -110,7 +110,7 @@ impl Store {
             return Err(nothing_yet(path));
         }
         let Lies { copied, options, .. } = match lay(dir, &path).await? {
-            Laid::Lies(lies) => lies,
+            Laid::Lies(lies) => *lies,
             Laid::TooLarge(bytes) => return Err(Error::Unclean { path, bytes }),
         };
         let mut conn = options.clone().connect().await.map_err(|source| unusable(&path, source))?;
@@ -140,7 +140,7 @@ impl Store {
             return Ok(Sight::Nothing);
         }
         let Lies { held_by, copied, bytes, options } = match lay(dir, &path).await? {
-            Laid::Lies(lies) => lies,
+            Laid::Lies(lies) => *lies,
             Laid::TooLarge(bytes) => return Ok(Sight::TooLarge { bytes }),
         };
         let (unclean, unchecked) = (copied.is_some(), bytes > CHECKED_UP_TO);

@@ -223,7 +223,7 @@ async fn a_run_is_shown_with_its_steps_its_documents_as_they_are_and_what_was_po
     }
     let steps: Vec<&str> =
         told["steps"].as_array().unwrap().iter().map(|step| step["name"].as_str().unwrap()).collect();
-    assert!(steps.starts_with(&["scout", "analyst", "explorer", "coder"]) && steps.ends_with(&["pr"]), "{steps:?}");
+    assert!(steps.starts_with(&["scout"]) && steps.ends_with(&["pr"]) && steps.contains(&"coder"), "{steps:?}");
     assert_eq!(told["errors"], serde_json::json!([]));
     let effects = told["effects"].as_array().unwrap();
     let opened = effects.iter().find(|effect| effect["kind"] == "pull-request").unwrap();
@@ -611,7 +611,8 @@ fn every_agent_stands_in_the_table_as_the_registry_has_it() {
         let line = text.lines().find(|line| line.starts_with(&format!("{} ", role.name()))).unwrap();
         assert!(line.ends_with(role.about()), "{line}");
     }
-    assert_eq!(agents[9]["tasks"], serde_json::json!(["feature", "refactor", "bugfix", "infrastructure"]));
+    let coder = agents.iter().find(|agent| agent["id"] == "coder").unwrap();
+    assert_eq!(coder["tasks"], serde_json::json!(["feature", "refactor", "bugfix", "infrastructure"]));
     assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
 }
 

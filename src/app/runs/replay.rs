@@ -22,22 +22,6 @@ use crate::stdx::text::parse_iso8601;
 use crate::store::{RunRow, RunState, StepRow, StepState};
 use crate::workspace;
 
-/// Fields that tell when or how long, in the spellings of all documents.
-const TIMES: [&str; 12] = [
-    "timestamp",
-    "duration",
-    "durationMs",
-    "duration_ms",
-    "createdAt",
-    "created_at",
-    "startedAt",
-    "started_at",
-    "finishedAt",
-    "finished_at",
-    "updatedAt",
-    "updated_at",
-];
-
 /// What came of running a run's agents again.
 #[derive(Debug)]
 pub struct Replay {
@@ -180,7 +164,14 @@ fn is_time(difference: &Difference) -> bool {
     let (Some(old), Some(new)) = (&difference.old, &difference.new) else { return false };
     let field = difference.path.rsplit('/').next().unwrap_or_default();
     let tells = |value: &Value| value.is_number() || value.as_str().is_some_and(|text| parse_iso8601(text).is_some());
-    TIMES.contains(&field) && tells(old) && tells(new)
+    tells_time(field) && tells(old) && tells(new)
+}
+
+/// As all documents name such fields: `timestamp`, `generatedAt`, `started_at`, `durationMs`.
+fn tells_time(field: &str) -> bool {
+    // What is estimated is no clock's.
+    let ends = ["timestamp", "Timestamp", "At", "_at", "Ms", "_ms"];
+    !field.starts_with("estimated") && ends.iter().any(|end| field.ends_with(end))
 }
 
 impl Serialize for StepReplay {
@@ -236,10 +227,10 @@ mod tests {
 
     #[test]
     fn times_and_durations_do_not_count_and_what_only_looks_like_one_does() {
-        let old = json!({ "timestamp": "2026-11-21T10:00:00Z", "durationMs": 5, "duration": "short" });
-        let new = json!({ "timestamp": "2026-11-22T10:00:00Z", "durationMs": 9, "duration": "long" });
+        let old = json!({ "generatedAt": "2026-11-21T10:00:00Z", "durationMs": 5, "estimatedDurationMs": 1, "at": 1 });
+        let new = json!({ "generatedAt": "2026-11-22T10:00:00Z", "durationMs": 9, "estimatedDurationMs": 2, "at": 2 });
         let found = differences(&old, &new, is_time);
-        assert_eq!(found.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["/duration"]);
+        assert_eq!(found.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["/at", "/estimatedDurationMs"]);
         assert!(!differences(&old, &json!({}), is_time).is_empty(), "a time that is gone is a difference");
     }
 }
