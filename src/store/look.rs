@@ -58,6 +58,9 @@ pub struct Figures {
     pub oldest_due: Option<Millis>,
 }
 
+/// How often a state that changes hands is looked at anew.
+const LOOKS: u32 = 5;
+
 /// How a database is read without touching it.
 struct Lies {
     held_by: Option<String>,
@@ -78,23 +81,30 @@ enum Laid {
 /// files, and fold the log into the database on leaving: a database without a log is read as it lies, one with a log in a
 /// copy.
 async fn lay(dir: &Path, path: &Path) -> Result<Laid, Error> {
-    let held_by = holder(&dir.join(LOCK))?;
     let log = log_of(path);
     let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
-    let (bytes, logged) = (size(path), size(&log));
-    let unclean = held_by.is_none() && logged > 0;
-    if unclean && bytes + logged > CHECKED_UP_TO {
-        return Ok(Laid::TooLarge(bytes + logged));
+    for looks in 1.. {
+        let held_by = holder(&dir.join(LOCK))?;
+        let (bytes, logged) = (size(path), size(&log));
+        let unclean = held_by.is_none() && logged > 0;
+        if unclean && bytes + logged > CHECKED_UP_TO {
+            return Ok(Laid::TooLarge(bytes + logged));
+        }
+        // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or
+        // goes with it when nobody waits any more.
+        let copied = if unclean { Some(copy(path.to_owned(), log.clone()).await) } else { None };
+        let copied = match copied.transpose() {
+            // A server that was about to stop has put its log away meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && looks < LOOKS => continue,
+            copied => copied.map_err(|source| Error::Io { path: path.to_owned(), source })?,
+        };
+        let read = copied.as_ref().map_or_else(|| path.to_owned(), |folder| folder.path().join(FILE));
+        let options = connect_options(&read, &Options::default())
+            .read_only(copied.is_none())
+            .immutable(held_by.is_none() && copied.is_none());
+        return Ok(Laid::Lies(Box::new(Lies { held_by, copied, bytes: bytes + logged, options })));
     }
-    // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or
-    // goes with it when nobody waits any more.
-    let io = |source| Error::Io { path: path.to_owned(), source };
-    let copied = if unclean { Some(copy(path.to_owned(), log).await.map_err(io)?) } else { None };
-    let read = copied.as_ref().map_or_else(|| path.to_owned(), |folder| folder.path().join(FILE));
-    let options = connect_options(&read, &Options::default())
-        .read_only(copied.is_none())
-        .immutable(held_by.is_none() && copied.is_none());
-    Ok(Laid::Lies(Box::new(Lies { held_by, copied, bytes: bytes + logged, options })))
+    unreachable!("the last look is the last")
 }
 
 impl Store {
