@@ -308,9 +308,14 @@ impl Role {
 
     /// Whether it can work on a task of a plan.
     pub fn can_handle(self, task: &Task) -> bool {
+        self.takes(task.kind)
+    }
+
+    /// Whether it can work on tasks of that kind.
+    pub fn takes(self, kind: TaskKind) -> bool {
         match self.card().takes {
             Takes::None => false,
-            Takes::Kinds(kinds) => kinds.contains(&task.kind),
+            Takes::Kinds(kinds) => kinds.contains(&kind),
             Takes::Every => true,
         }
     }

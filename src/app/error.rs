@@ -38,6 +38,8 @@ pub enum Error {
     GivenUp { attempts: usize, last: String },
     #[error("the private key cannot be used")]
     Key(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Runs(#[from] super::runs::Problem),
     #[error("{0}")]
     Path(String),
 }
@@ -64,6 +66,7 @@ impl Error {
             | Self::Mailbox(_)
             | Self::GivenUp { .. }
             | Self::Key(_)
+            | Self::Runs(_)
             | Self::Path(_) => Class::Discard,
         }
     }
@@ -106,6 +109,7 @@ impl Error {
             Self::Workspace(e) => e.hint().map(|hint| hint.to_string()),
             Self::Store(e) => e.hint().map(str::to_owned),
             Self::Publish(e) => e.hint(),
+            Self::Runs(e) => e.hint(),
             Self::Mailbox(e) => e.hint().map(str::to_owned),
             _ => None,
         }
@@ -115,6 +119,7 @@ impl Error {
     pub fn is_usage(&self) -> bool {
         use workspace::Error as Git;
         match self {
+            Self::Runs(e) => e.is_usage(),
             Self::Config(_) | Self::Path(_) | Self::Key(_) | Self::Github(github::Error::PrivateKey(_)) => true,
             Self::Workspace(e) => matches!(
                 e,

@@ -3,6 +3,7 @@
 //! Promise: every job ends in a state that a person can see, and in an answer on the pull request where one is owed.
 //! Never: no parsing, no SQL, no HTTP, no Markdown of its own; each step has one room.
 
+mod agents;
 mod breaker;
 pub mod calls;
 mod command;
@@ -38,6 +39,7 @@ use crate::queue::Queue;
 use crate::store::{Pruned, Store};
 use crate::workspace::Mirrors;
 
+pub use agents::{AgentInfo, agents};
 pub use error::Error;
 pub use reconcile::CaughtUp;
 

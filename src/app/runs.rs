@@ -1,4 +1,10 @@
-//! What happened: deliveries, their jobs, the runs' steps and effects, for whoever watches.
+//! What happened: deliveries, their jobs, the runs' steps and effects, for whoever watches; and what an operator may do
+//! about it.
+
+mod act;
+mod archive;
+mod detail;
+mod replay;
 
 use std::path::Path;
 
@@ -8,7 +14,14 @@ use super::Error;
 use crate::domain::{Clock, RunId};
 use crate::store::{DeliveryRow, EffectRow, JobFilter, JobRow, ProgressRow, RunRow, StepRow, Store};
 
-pub use crate::store::{DeliveryState, StepState};
+pub use crate::store::{
+    DeliveryState, EffectState, JobRow as Job, JobState, ProgressRow as Progress, RunFilter, RunRow as Run, RunState,
+    StepRow as Step, StepState,
+};
+pub use act::{Cancelled, Retry, cancel, retry};
+pub use archive::{Archive, Problem};
+pub use detail::{Detail, Document, Posted, Unreadable};
+pub use replay::{Replay, StepReplay, Verdict, replay};
 
 /// The rows of another process's server, looked at without touching them.
 pub struct Observer(Store);

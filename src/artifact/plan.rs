@@ -86,6 +86,11 @@ pub enum TaskKind {
     Infrastructure,
 }
 
+impl TaskKind {
+    pub const ALL: [Self; 6] =
+        [Self::Feature, Self::Refactor, Self::Bugfix, Self::Test, Self::Documentation, Self::Infrastructure];
+}
+
 /// Hours each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EffortBreakdown {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub use super::runs::args::{Agents, Replay, Runs};
 use crate::config::Overrides;
 use crate::domain::Severity;
 
@@ -38,6 +39,12 @@ pub enum Verb {
     Schema(Schema),
     /// Run the GitHub App's server.
     Serve(Serve),
+    /// See what the server did and does: list, show and watch its runs, cancel one, try one again.
+    Runs(Runs),
+    /// Run the agents of a run again on what it started from, and show what differs; posts nothing.
+    Replay(Replay),
+    /// List the agents, with their versions, documents, retries and tasks.
+    Agents(Agents),
     /// Look at everything the server needs, and say what to do about what is wrong. Changes nothing.
     Doctor(Doctor),
     /// Look at the configuration.

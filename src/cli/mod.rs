@@ -3,6 +3,7 @@
 //! Promise: exit codes mean what the help says; what a program reads goes to standard output, what a person is told to standard error.
 //! Never: no decision about code or GitHub is made here; verbs call `app`.
 
+mod agents;
 mod args;
 mod audit;
 mod calls;
@@ -14,9 +15,11 @@ mod health;
 mod interrupt;
 mod metrics;
 mod plan;
+mod replay;
 mod report;
 mod review;
 mod rules;
+mod runs;
 mod scan;
 mod schema;
 mod scout;
@@ -36,6 +39,12 @@ const EXIT_FINDINGS: u8 = 1;
 const EXIT_INVALID: u8 = 1;
 /// No mechanic of ours solves it, or the text is too thin to plan from.
 const EXIT_NOTHING: u8 = 1;
+/// What an operator asked for cannot be done to this run.
+const EXIT_REFUSED: u8 = 1;
+/// What was watched failed or was cancelled.
+const EXIT_UNFINISHED: u8 = 1;
+/// A run is not what it was.
+const EXIT_DIFFERS: u8 = 1;
 /// Wrong use or configuration; clap exits with it too.
 const EXIT_USAGE: u8 = 2;
 /// The work itself could not be done.
@@ -78,6 +87,9 @@ pub fn main() -> ExitCode {
             Verb::Scan(args) => scan::cmd_scan(args).await,
             Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
+            Verb::Runs(args) => runs::cmd_runs(args).await,
+            Verb::Replay(args) => replay::cmd_replay(args).await,
+            Verb::Agents(args) => agents::cmd_agents(&args),
             Verb::Plan(args) => plan::cmd_plan(args).await,
             Verb::Scout(args) => scout::cmd_scout(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),

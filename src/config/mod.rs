@@ -27,6 +27,7 @@ pub use repository::{CONFIG_PATH, Commits, RepoConfig};
 pub use scouting::Scouting;
 pub use server::{
     Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,
+    state_of_server,
 };
 
 /// What is set and not as it should be; the server starts all the same.

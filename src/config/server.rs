@@ -406,6 +406,23 @@ pub fn listen_address(overrides: &Overrides) -> Result<SocketAddr, Error> {
     reader.faults.into_iter().next().map_or(Ok(listen), Err)
 }
 
+/// The folder that the server works on, whatever else is configured.
+///
+/// # Errors
+/// The file cannot be read, or nothing names a folder.
+pub fn state_of_server(overrides: &Overrides) -> Result<PathBuf, Error> {
+    if let Some(state) = &overrides.state {
+        return Ok(state.clone());
+    }
+    let mut reader = Reader::new(&env);
+    let file: FileWire = reader.read_file(overrides);
+    let state = state_of(&mut reader, overrides, &file);
+    match (reader.faults.into_iter().next(), state) {
+        (Some(fault), _) => Err(fault),
+        (None, state) => state.ok_or_else(no_state),
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 pub(super) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

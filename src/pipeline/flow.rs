@@ -129,6 +129,21 @@ impl Outputs {
         }
     }
 
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.done.contains_key(&role)
+    }
+
+    /// What a step came to.
+    pub(super) fn put(&mut self, role: Role, came: Result<AgentOutput, AgentError>) {
+        match came {
+            Ok(output) => {
+                self.done.insert(role, output);
+                self.end(role, StepEnd::Done);
+            }
+            Err(error) => self.end(role, StepEnd::Failed(error)),
+        }
+    }
+
     fn end(&mut self, role: Role, end: StepEnd) {
         self.order.push(role);
         self.ends.insert(role, end);
@@ -288,7 +303,7 @@ fn why_not(step: &Step, journal: &Journal, options: &RunOptions, outputs: &Outpu
     (left < step.at_least).then(|| "none of those whose work it takes has delivered".to_owned())
 }
 
-fn input(cx: &Context, facts: &Value, step: &Step, outputs: &Outputs, options: &RunOptions) -> AgentInput {
+pub(super) fn input(cx: &Context, facts: &Value, step: &Step, outputs: &Outputs, options: &RunOptions) -> AgentInput {
     let there = step.needs.iter().chain(step.wants).filter_map(|role| outputs.done.get(role).cloned());
     let absent = step.wants.iter().filter_map(|role| match outputs.ends.get(role)? {
         StepEnd::Done => None,

@@ -212,7 +212,7 @@ fn detail(failures: &[AgentError], end: impl Iterator<Item = String>) -> Option<
 }
 
 /// A result that was made before.
-fn known_output(cx: &Context, role: Role, result: Value, key: String) -> AgentOutput {
+pub(super) fn known_output(cx: &Context, role: Role, result: Value, key: String) -> AgentOutput {
     AgentOutput {
         agent_name: role.name().to_owned(),
         timestamp: cx.timestamp(),
@@ -228,7 +228,7 @@ fn kept(artifact: &Value) -> Option<&Value> {
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.
-fn step_key(cx: &Context, role: &str, version: &str, input: &AgentInput) -> String {
+pub(super) fn step_key(cx: &Context, role: &str, version: &str, input: &AgentInput) -> String {
     let [base, tree] = cx.trees();
     hash::sha256_parts([role, version, cx.engine.digest(), base, tree, &Value::Object(input.fields()).to_string()])
 }

@@ -12,6 +12,7 @@ mod flow;
 mod journal;
 pub mod monitor;
 pub mod plan;
+mod replay;
 mod result;
 pub mod review;
 mod swarm;
@@ -20,6 +21,7 @@ mod watch;
 pub use crew::{AgentSettings, Asked, Crew, Occasion, Order, Settings};
 pub use flow::{Flow, Outputs, RunOptions, Step, StepEnd, Stopped};
 pub use journal::{FACTS, Journal, RESULT};
+pub use replay::{Now, Replayed, replay};
 pub use swarm::{Cycle, Swarms};
 pub use watch::Watched;
 

@@ -187,9 +187,14 @@ impl Heart {
         let period = self.options.heartbeat.max(Duration::from_millis(1));
         let mut ticks = interval_at(Instant::now() + period, period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Another process that cancels a job cannot ring here.
+        let pause = self.options.poll.max(Duration::from_millis(1));
+        let mut looks = interval_at(Instant::now() + pause, pause);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let beat = tokio::select! {
                 _ = ticks.tick() => self.store.heartbeat(&self.lease, millis(self.options.lease)).await,
+                _ = looks.tick() => self.store.lease_state(&self.lease).await,
                 () = self.ear.heard() => self.store.lease_state(&self.lease).await,
             };
             match beat {

@@ -30,7 +30,7 @@ pub struct Options {
     pub lease: Duration,
     /// How often a live worker says so; several must fit into a lease.
     pub heartbeat: Duration,
-    /// How often to look without having been woken.
+    /// How often to look without having been woken: for what is due, and for what another process cancelled.
     pub poll: Duration,
     /// How long one attempt may take, however alive its worker is.
     pub attempt: Duration,

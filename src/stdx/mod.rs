@@ -1,10 +1,12 @@
-//! What the standard library lacks: waits that double, hashes as hex, atomic files, disks, hosts, keys in PEM, errors in one
-//! line, text trimming, unguessable words, flat pictures, folders that go with their process, this process.
+//! What the standard library lacks: waits that double, hashes as hex, differences of JSON values, atomic files, disks,
+//! hosts, keys in PEM, errors in one line, text trimming, unguessable words, flat pictures, folders that go with their
+//! process, this process.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
 
 pub mod backoff;
+pub mod difference;
 pub mod disk;
 pub mod error;
 pub mod file;

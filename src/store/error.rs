@@ -12,7 +12,7 @@ pub enum Error {
     Locked { holder: String },
     #[error("{} was written by a newer octoswarm: it has schema {found}, this one knows up to {known}", path.display())]
     NewerSchema { path: PathBuf, found: i64, known: i64 },
-    #[error("{} has schema {found}, this octoswarm reads {known}", path.display())]
+    #[error("{} was written by an older octoswarm: it has schema {found}, this one reads {known}", path.display())]
     OtherSchema { path: PathBuf, found: i64, known: i64 },
     #[error("{} is damaged: {detail}", path.display())]
     Corrupt { path: PathBuf, detail: String },
@@ -20,6 +20,8 @@ pub enum Error {
     Unusable { path: PathBuf, source: sqlx::Error },
     #[error("cannot use {}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
+    #[error("the last server was killed, and {} and its log are too large to be read in a copy ({bytes} bytes)", path.display())]
+    Unclean { path: PathBuf, bytes: u64 },
     #[error("cannot bring the schema of {} up to date", path.display())]
     Migrate { path: PathBuf, source: sqlx::migrate::MigrateError },
     #[error("too many deliveries wait to be stored")]
@@ -61,6 +63,7 @@ impl Error {
             | Self::Unusable { .. }
             | Self::Io { .. }
             | Self::Migrate { .. }
+            | Self::Unclean { .. }
             | Self::ReadOnly
             | Self::TooLarge { .. }
             | Self::NotFound { .. }
@@ -87,6 +90,7 @@ impl Error {
             Self::Unusable { .. } | Self::Io { .. } => {
                 "check that the path exists on a local disk and that this user owns it and may write there"
             }
+            Self::Unclean { .. } => "start the server again: then it can be read beside it",
             Self::Migrate { .. } => "nothing was changed: the migration ran in a transaction; report this with the log",
             Self::Fell(why) => return why.hint(),
             Self::Busy => "try again in a few seconds",

@@ -148,6 +148,14 @@ impl Store {
         self.cancel("group_key = ?3 AND unique_key <> ?4", OWES_AN_ANSWER, group_key, except, reason).await
     }
 
+    /// The same for one job. Says whether it was touched: it was unfinished, and nobody had asked for that before.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn cancel_job(&self, id: JobId, reason: &str) -> Result<bool, Error> {
+        Ok(self.cancel("id = CAST(?3 AS INTEGER) AND ?4 = ''", OWES_AN_ANSWER, &id.to_string(), "", reason).await? > 0)
+    }
+
     /// The same for all that concerns a repository: it was taken from us.
     ///
     /// # Errors
@@ -430,7 +438,7 @@ pub(super) async fn insert(
     Ok(Enqueued::Existing(JobId(id)))
 }
 
-async fn unfinished(conn: &mut SqliteConnection, key: &str) -> Result<Option<i64>, Error> {
+pub(super) async fn unfinished(conn: &mut SqliteConnection, key: &str) -> Result<Option<i64>, Error> {
     Ok(sqlx::query_scalar(
         "SELECT id FROM job
          WHERE unique_key = ? AND state IN ('available', 'scheduled', 'running', 'retryable') AND cancel_requested_at IS NULL",

@@ -3,13 +3,19 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-use super::open::{CHECKED_UP_TO, FILE, LOCK, inspect_file, known_version, schema_version, unusable};
-use super::{Error, Options, Store};
-use crate::domain::Millis;
+use super::open::{
+    CHECKED_UP_TO, FILE, LOCK, connect_options, exactly_known, inspect_file, known_version, node_name, nothing_yet,
+    schema_version, unusable,
+};
+use super::readers::Readers;
+use super::{Bell, Error, Inner, Options, Store};
+use crate::domain::{Clock, Millis};
 
 /// What a look found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +58,88 @@ pub struct Figures {
     pub oldest_due: Option<Millis>,
 }
 
+/// How often a state that changes hands is looked at anew.
+const LOOKS: u32 = 5;
+
+/// How a database is read without touching it.
+struct Lies {
+    held_by: Option<String>,
+    /// The last server was killed; its log is read in a copy.
+    copied: Option<tempfile::TempDir>,
+    /// Of the database and its log.
+    bytes: u64,
+    options: SqliteConnectOptions,
+}
+
+enum Laid {
+    /// See [`Sight::TooLarge`].
+    TooLarge(u64),
+    Lies(Box<Lies>),
+}
+
+/// While a server runs, its log and shared memory are there and reading joins in. Without one, joining in would make those
+/// files, and fold the log into the database on leaving: a database without a log is read as it lies, one with a log in a
+/// copy.
+async fn lay(dir: &Path, path: &Path) -> Result<Laid, Error> {
+    let log = log_of(path);
+    let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
+    for looks in 1.. {
+        let held_by = holder(&dir.join(LOCK))?;
+        let (bytes, logged) = (size(path), size(&log));
+        let unclean = held_by.is_none() && logged > 0;
+        if unclean && bytes + logged > CHECKED_UP_TO {
+            return Ok(Laid::TooLarge(bytes + logged));
+        }
+        // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or
+        // goes with it when nobody waits any more.
+        let copied = if unclean { Some(copy(path.to_owned(), log.clone()).await) } else { None };
+        let copied = match copied.transpose() {
+            // A server that was about to stop has put its log away meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && looks < LOOKS => continue,
+            copied => copied.map_err(|source| Error::Io { path: path.to_owned(), source })?,
+        };
+        let read = copied.as_ref().map_or_else(|| path.to_owned(), |folder| folder.path().join(FILE));
+        let options = connect_options(&read, &Options::default())
+            .read_only(copied.is_none())
+            .immutable(held_by.is_none() && copied.is_none());
+        return Ok(Laid::Lies(Box::new(Lies { held_by, copied, bytes: bytes + logged, options })));
+    }
+    unreachable!("the last look is the last")
+}
+
 impl Store {
+    /// Opens the file to read it and nothing else, beside the daemon that works on it or while there is none: no lock, no
+    /// migration, no file beside it. Without a daemon it shows the rows as they lay when it was opened.
+    ///
+    /// # Errors
+    /// There is no such file, it is damaged, its schema is not exactly this version's, or a server was killed and left a log
+    /// that is too large for a copy.
+    pub async fn open_untouched(dir: &Path, clock: Clock) -> Result<Self, Error> {
+        let path = dir.join(FILE);
+        if !inspect_file(&path)? {
+            return Err(nothing_yet(path));
+        }
+        let Lies { copied, options, .. } = match lay(dir, &path).await? {
+            Laid::Lies(lies) => *lies,
+            Laid::TooLarge(bytes) => return Err(Error::Unclean { path, bytes }),
+        };
+        let mut conn = options.clone().connect().await.map_err(|source| unusable(&path, source))?;
+        exactly_known(&mut conn, &path).await?;
+        conn.close().await.map_err(|source| unusable(&path, source))?;
+        let Options { readers, meter, .. } = Options::default();
+        let (bell, seen) = (Arc::new(Bell::new()), AtomicI64::new(clock.now()));
+        let (readers, node) = (Readers::new(options, readers), node_name(dir));
+        Ok(Self(Arc::new(Inner { path, clock, meter, node, bell, writing: None, readers, copy: copied, seen })))
+    }
+
+    /// Who works on the state in this folder now, in the words of its lock; `None` while nobody does.
+    ///
+    /// # Errors
+    /// The lock cannot be read.
+    pub fn holder(dir: &Path) -> Result<Option<String>, Error> {
+        holder(&dir.join(LOCK))
+    }
+
     /// Looks at `dir/octoswarm.db`, also while a server works on it.
     ///
     /// # Errors
@@ -62,32 +149,11 @@ impl Store {
         if !inspect_file(&path)? {
             return Ok(Sight::Nothing);
         }
-        let held_by = holder(&dir.join(LOCK))?;
-        let log = log_of(&path);
-        let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
-        let (bytes, logged) = (size(&path), size(&log));
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::Io { path, source }
+        let Lies { held_by, copied, bytes, options } = match lay(dir, &path).await? {
+            Laid::Lies(lies) => *lies,
+            Laid::TooLarge(bytes) => return Ok(Sight::TooLarge { bytes }),
         };
-        // While a server runs, its log and shared memory are there and reading joins in. Without one, joining in would make those
-        // files, and fold the log into the database on leaving: a database without a log is read as it lies, one with a log in a copy.
-        let unclean = held_by.is_none() && logged > 0;
-        let unchecked = bytes + logged > CHECKED_UP_TO;
-        if unclean && unchecked {
-            return Ok(Sight::TooLarge { bytes: bytes + logged });
-        }
-        // Beside the caller, whose patience would otherwise end only after the copy. The folder comes back with the answer, or goes
-        // with it when nobody waits any more.
-        let copied = if unclean { Some(copy(path.clone(), log).await.map_err(io(&path))?) } else { None };
-        let read = copied.as_ref().map_or_else(|| path.clone(), |folder| folder.path().join(FILE));
-        let options = SqliteConnectOptions::new()
-            .filename(&read)
-            .create_if_missing(false)
-            .read_only(copied.is_none())
-            .immutable(held_by.is_none() && copied.is_none())
-            .busy_timeout(Options::default().busy_timeout)
-            .disable_statement_logging();
+        let (unclean, unchecked) = (copied.is_some(), bytes > CHECKED_UP_TO);
         let mut conn = options.connect().await.map_err(|source| unusable(&path, source))?;
         if !unchecked {
             let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)")
@@ -102,10 +168,10 @@ impl Store {
         if schema > known_schema {
             return Err(Error::NewerSchema { path, found: schema, known: known_schema });
         }
-        let wal = keeps_log(&path).map_err(io(&path))?;
+        let wal = keeps_log(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
         let queue = if schema == known_schema { Some(figures(&mut conn, now).await?) } else { None };
         conn.close().await.map_err(|source| unusable(&path, source))?;
-        Ok(Sight::Seen(Look { held_by, bytes: bytes + logged, schema, known_schema, wal, unchecked, unclean, queue }))
+        Ok(Sight::Seen(Look { held_by, bytes, schema, known_schema, wal, unchecked, unclean, queue }))
     }
 }
 

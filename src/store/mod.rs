@@ -20,6 +20,7 @@ mod look;
 mod open;
 mod prune;
 mod readers;
+mod retry;
 mod row;
 mod run;
 mod step;
@@ -42,7 +43,8 @@ pub use lease::{Beat, Claimed, Fail, Lease};
 pub use lock::Lock;
 pub use look::{Figures, Look, Sight};
 pub use prune::Pruned;
-pub use run::{NewRun, ProgressRow, RunRow, RunState};
+pub use retry::Retried;
+pub use run::{NewRun, ProgressRow, RunFilter, RunRow, RunState};
 pub use step::{MAX_ARTIFACT, StepId, StepRow, StepState};
 pub use turn::{Taken, Turn};
 
@@ -78,6 +80,9 @@ struct Inner {
     /// Absent in a store that only looks on.
     writing: Option<Writing>,
     readers: readers::Readers,
+    /// Where what is looked at lies, when it is a copy.
+    #[expect(dead_code, reason = "removed when the store goes")]
+    copy: Option<tempfile::TempDir>,
     /// The latest time this process wrote a lease by: an earlier one means that the clock was set back.
     seen: AtomicI64,
 }
@@ -86,8 +91,9 @@ struct Inner {
 struct Writing {
     writer: desk::Writer,
     inbox: inbox::Inbox,
+    /// Absent in a store that writes beside a daemon.
     #[expect(dead_code, reason = "held until the store goes")]
-    lock: lock::Lock,
+    lock: Option<lock::Lock>,
 }
 
 impl Store {
@@ -114,6 +120,16 @@ impl Store {
     /// There is no such file, it is damaged, or its schema is not exactly this version's.
     pub async fn open_read_only(dir: &Path, clock: Clock) -> Result<Self, Error> {
         open::looking_on(dir, clock, &Options::default()).await
+    }
+
+    /// Opens the file to write a row or two beside the daemon that works on it, or while there is none: without the lock,
+    /// and without what a daemon does when it starts. The daemon's bell does not ring for that; it looks at the rows every
+    /// second.
+    ///
+    /// # Errors
+    /// There is no such file, it is damaged, its schema is not exactly this version's, or it cannot be written.
+    pub async fn open_beside(dir: &Path, clock: Clock) -> Result<Self, Error> {
+        open::beside(dir, clock, &Options::default()).await
     }
 
     pub fn bell(&self) -> &Bell {

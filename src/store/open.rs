@@ -60,10 +60,11 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
     let writer = Writer::start(conn);
     let inbox = Inbox::start(writer.clone(), clock.clone(), bell.clone(), options.inbox);
     let readers = Readers::new(connect_options(&path, options), options.readers);
-    let writing = Some(Writing { writer, inbox, lock });
+    let writing = Some(Writing { writer, inbox, lock: Some(lock) });
     let meter = options.meter.clone();
     let seen = AtomicI64::new(clock.now());
-    let store = Store(Arc::new(Inner { path: path.clone(), clock, meter, node, bell, writing, readers, seen }));
+    let inner = Inner { path: path.clone(), clock, meter, node, bell, writing, readers, copy: None, seen };
+    let store = Store(Arc::new(inner));
     store.ping().await.map_err(|error| match error {
         Error::Database(source) => unusable(&path, source),
         other => other,
@@ -76,23 +77,59 @@ pub(super) async fn writing(dir: &Path, clock: Clock, options: &Options) -> Resu
 pub(super) async fn looking_on(dir: &Path, clock: Clock, options: &Options) -> Result<Store, Error> {
     let path = dir.join(FILE);
     if !inspect_file(&path)? {
-        let source = io::Error::new(io::ErrorKind::NotFound, "no database here yet");
-        return Err(Error::Io { path, source });
+        return Err(nothing_yet(path));
     }
     let mut conn = connect_options(&path, options).connect().await.map_err(|source| unusable(&path, source))?;
-    let found = schema_version(&mut conn, &path).await?;
-    let known = known_version();
-    if found != known {
-        return Err(Error::OtherSchema { path, found, known });
-    }
+    exactly_known(&mut conn, &path).await?;
     let readers = Readers::new(connect_options(&path, options), options.readers);
     let seen = AtomicI64::new(clock.now());
-    let node = fs::read_to_string(dir.join(NODE)).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let node = node_name(dir);
     let (bell, meter) = (Arc::new(Bell::new()), options.meter.clone());
-    Ok(Store(Arc::new(Inner { path, clock, meter, node, bell, writing: None, readers, seen })))
+    Ok(Store(Arc::new(Inner { path, clock, meter, node, bell, writing: None, readers, copy: None, seen })))
 }
 
-fn connect_options(path: &Path, options: &Options) -> SqliteConnectOptions {
+pub(super) async fn beside(dir: &Path, clock: Clock, options: &Options) -> Result<Store, Error> {
+    let path = dir.join(FILE);
+    if !inspect_file(&path)? {
+        return Err(nothing_yet(path));
+    }
+    // The log's size is the daemon's business; every commit is synced here too.
+    let mut conn = connect_options(&path, options)
+        .synchronous(SqliteSynchronous::Full)
+        .connect()
+        .await
+        .map_err(|source| unusable(&path, source))?;
+    exactly_known(&mut conn, &path).await?;
+    let bell = Arc::new(Bell::new());
+    let writer = Writer::start(conn);
+    let inbox = Inbox::start(writer.clone(), clock.clone(), bell.clone(), options.inbox);
+    let readers = Readers::new(connect_options(&path, options), options.readers);
+    let writing = Some(Writing { writer, inbox, lock: None });
+    let (node, meter) = (node_name(dir), options.meter.clone());
+    let seen = AtomicI64::new(clock.now());
+    Ok(Store(Arc::new(Inner { path, clock, meter, node, bell, writing, readers, copy: None, seen })))
+}
+
+pub(super) fn nothing_yet(path: PathBuf) -> Error {
+    Error::Io { path, source: io::Error::new(io::ErrorKind::NotFound, "no database here yet") }
+}
+
+/// The name of the node whose state this is; empty where none was there yet.
+pub(super) fn node_name(dir: &Path) -> String {
+    fs::read_to_string(dir.join(NODE)).map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// Neither older nor newer.
+pub(super) async fn exactly_known(conn: &mut SqliteConnection, path: &Path) -> Result<(), Error> {
+    let (found, known, path) = (schema_version(conn, path).await?, known_version(), path.to_owned());
+    match found.cmp(&known) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => Err(Error::OtherSchema { path, found, known }),
+        std::cmp::Ordering::Greater => Err(Error::NewerSchema { path, found, known }),
+    }
+}
+
+pub(super) fn connect_options(path: &Path, options: &Options) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(false)

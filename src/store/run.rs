@@ -47,6 +47,14 @@ pub struct RunRow {
     pub finished_at: Option<Millis>,
 }
 
+/// Which runs to list. Empty means all.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    pub state: Option<RunState>,
+    /// Whatever case its letters have: GitHub's names know none.
+    pub repo: Option<RepoName>,
+}
+
 /// One line of a run's progress; `seq` counts from 1 within the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProgressRow {
@@ -165,6 +173,37 @@ impl Store {
     /// The database failed or a row is damaged.
     pub async fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
         let rows = sqlx::query("SELECT * FROM run ORDER BY started_at DESC, id DESC LIMIT ?")
+            .bind(row::limit(limit))
+            .fetch_all(&mut *self.reader().await?)
+            .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// The same of those that fit.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn runs_where(&self, filter: &RunFilter, limit: usize) -> Result<Vec<RunRow>, Error> {
+        let rows = sqlx::query(
+            "SELECT * FROM run WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR repo = ?2 COLLATE NOCASE)
+             ORDER BY started_at DESC, id DESC LIMIT ?3",
+        )
+        .bind(filter.state.map(RunState::as_str))
+        .bind(filter.repo.as_ref().map(ToString::to_string))
+        .bind(row::limit(limit))
+        .fetch_all(&mut *self.reader().await?)
+        .await?;
+        rows.iter().map(load).collect()
+    }
+
+    /// The runs whose ids begin so, newest first.
+    ///
+    /// # Errors
+    /// The database failed or a row is damaged.
+    pub async fn runs_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<RunRow>, Error> {
+        let sql = "SELECT * FROM run WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT ?2";
+        let rows = sqlx::query(sql)
+            .bind(prefix.to_lowercase())
             .bind(row::limit(limit))
             .fetch_all(&mut *self.reader().await?)
             .await?;

@@ -54,8 +54,8 @@ pub(super) struct Store {
     pub(super) _scratch: Option<Arc<TempDir>>,
     /// Blobs that are in no store, since their files could not be taken in, and why.
     pub(super) unread: HashMap<Oid, String>,
-    /// For a mirror: where to leave word that it is damaged, and the sign that it is in use.
-    pub(super) mirror: Option<(PathBuf, Arc<()>)>,
+    /// For a mirror: where to leave word that it is damaged, for whoever may, and the sign that it is in use.
+    pub(super) mirror: Option<(Option<PathBuf>, Arc<()>)>,
 }
 
 pub(super) struct Inner {
@@ -165,7 +165,7 @@ impl Inner {
             Err(error) => Err(error),
         };
         answer.inspect_err(|error| {
-            if let Some((damaged, _)) = self.store.mirror.as_ref().filter(|_| error.blames_the_disk()) {
+            if let Some((Some(damaged), _)) = self.store.mirror.as_ref().filter(|_| error.blames_the_disk()) {
                 // The next pull starts the mirror anew; failing to say so only delays that.
                 let _ = crate::stdx::file::write_atomic(damaged, error.to_string().as_bytes());
             }

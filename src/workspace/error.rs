@@ -71,6 +71,12 @@ pub enum Error {
     #[error("reading the repository was interrupted")]
     Interrupted,
 
+    // What a mirror still holds.
+    #[error("there is no mirror that can be read in `{folder}`")]
+    NoMirror { folder: PathBuf },
+    #[error("the mirror does not hold the commit {commit} any more")]
+    CommitGone { commit: Sha },
+
     // A local repository.
     #[error("`{path}` does not exist")]
     NoSuchPath { path: PathBuf },
@@ -121,6 +127,8 @@ impl Error {
             | Self::TooLarge { .. }
             | Self::NoMergeBase { .. }
             | Self::Unsupported(_)
+            | Self::NoMirror { .. }
+            | Self::CommitGone { .. }
             | Self::NoSuchPath { .. }
             | Self::NotARepository { .. }
             | Self::ForeignOwner { .. }
@@ -165,6 +173,9 @@ impl Error {
             }
             Self::Unborn { .. } => Some("commit something first; only `octoswarm scan` reads files without a commit"),
             Self::UnknownRevision { .. } => Some("name a branch, a tag or a commit id; `git branch -a` lists branches"),
+            Self::NoMirror { .. } | Self::CommitGone { .. } => {
+                Some("the server fetches what it needs when it works on the repository the next time")
+            }
             Self::Address { .. } => Some("use https, or http on a loopback address"),
             Self::Status { .. }
             | Self::Protocol { .. }

@@ -227,6 +227,14 @@ impl Place {
     }
 }
 
+/// The mirror of a repository, if there is one that nobody found damaged; for whoever only reads, without its lock.
+pub(super) fn there(root: &Path, repository: RepositoryId) -> Option<PathBuf> {
+    let place = Place::new(root, repository);
+    let mut items = fs::read_dir(&place.folder).ok()?.flatten();
+    let mirror = items.next()?.path();
+    (items.next().is_none() && !place.damaged.exists() && is_sound(&mirror)).then_some(mirror)
+}
+
 /// Removes what a killed process left. Only with the lock held: then no living one owns it.
 fn tidy(mirror: &Path) -> Result<(), Error> {
     let mut folders = vec![mirror.to_owned()];
@@ -303,7 +311,7 @@ impl Fetch {
             borrowed: Vec::new(),
             _scratch: None,
             unread: HashMap::new(),
-            mirror: Some((self.place.damaged.clone(), Arc::clone(&self.in_use))),
+            mirror: Some((Some(self.place.damaged.clone()), Arc::clone(&self.in_use))),
         };
         Ok((store, brought))
     }

@@ -35,6 +35,7 @@ mod packaging;
 mod publish;
 mod queue;
 mod reconcile;
+mod runs;
 mod scout;
 mod setup;
 mod store;

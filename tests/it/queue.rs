@@ -9,7 +9,7 @@ use octoswarm::domain::{
     Class, Clock, DeliveryId, InstallationId, Job, JobId, PullNumber, RepositoryId, ReviewTarget, Sha,
 };
 use octoswarm::queue::{Backoff, Failure, Idle, Leased, Options, Queue};
-use octoswarm::store::{Beat, JobState, NewJob, Store};
+use octoswarm::store::{Beat, Fail, JobState, NewJob, Retried, Store};
 use tempfile::TempDir;
 use tokio::sync::{Barrier, Notify};
 use tokio::time::timeout;
@@ -399,6 +399,61 @@ async fn a_cancelled_job_is_told_at_once_and_ends_cancelled_with_the_reason() {
     running.stop().await;
     let row = store.job(id).await.unwrap().unwrap();
     assert_eq!((row.state, row.last_error.as_deref()), (JobState::Cancelled, Some("the pull request was closed")));
+}
+
+#[tokio::test]
+async fn a_job_that_another_process_cancels_is_told_at_the_next_look() {
+    let (dir, store, clock) = fresh().await;
+    let id = put(&store, &review(7, 'a')).await;
+    let started = Arc::new(Notify::new());
+    let running = Running::start(&store, Options { poll: Duration::from_millis(5), ..patient() }, {
+        let started = started.clone();
+        move |leased| {
+            let started = started.clone();
+            async move {
+                started.notify_one();
+                leased.cancel.cancelled().await;
+                Err(Failure::new(Class::Retry, "interrupted"))
+            }
+        }
+    });
+    timeout(SOON, started.notified()).await.unwrap();
+    // No bell rings from there, and heartbeats come once an hour.
+    let beside = Store::open_beside(dir.path(), clock).await.unwrap();
+    assert!(beside.cancel_job(id, "by the operator").await.unwrap());
+    assert!(!beside.cancel_job(id, "twice").await.unwrap());
+    let ended = async {
+        while state(&store, id).await == JobState::Running {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, ended).await.expect("it stops");
+    running.stop().await;
+    let row = store.job(id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.last_error.as_deref()), (JobState::Cancelled, Some("by the operator")));
+}
+
+#[tokio::test]
+async fn a_job_is_retried_once_it_is_over_and_only_once_at_a_time() {
+    let (dir, store, clock) = fresh().await;
+    let id = put(&store, &review(7, 'a')).await;
+    let beside = Store::open_beside(dir.path(), clock).await.unwrap();
+    assert!(matches!(beside.retry_job(id, false).await.unwrap(), Retried::Unfinished { cancelling: false, .. }));
+    assert!(beside.cancel_job(id, "by the operator").await.unwrap());
+    let Retried::Queued(again) = beside.retry_job(id, false).await.unwrap() else { panic!("it was cancelled") };
+    let (old, new) = (store.job(id).await.unwrap().unwrap(), store.job(again).await.unwrap().unwrap());
+    assert_eq!((old.state, new.state, new.attempt), (JobState::Cancelled, JobState::Available, 0));
+    assert_eq!((old.unique_key, old.payload), (new.unique_key, new.payload));
+    assert_eq!(beside.retry_job(id, false).await.unwrap(), Retried::Taken(again));
+    let lease = store.claim("node", 60_000, &[]).await.unwrap().unwrap().lease;
+    assert!(matches!(beside.retry_job(again, false).await.unwrap(), Retried::Unfinished { .. }));
+    store.fail(&lease, Fail::Discard, "it cannot be done").await.unwrap();
+    assert_eq!(beside.retry_job(again, false).await.unwrap(), Retried::Queued(again), "out of the dead letter");
+    let lease = store.claim("node", 60_000, &[]).await.unwrap().unwrap().lease;
+    store.complete(&lease).await.unwrap();
+    assert_eq!(beside.retry_job(again, false).await.unwrap(), Retried::Completed);
+    assert!(matches!(beside.retry_job(again, true).await.unwrap(), Retried::Queued(third) if third != again));
+    assert!(beside.retry_job(JobId(99), false).await.is_err());
 }
 
 #[tokio::test]

@@ -207,7 +207,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_was() {
     assert!(error.hint().unwrap().contains("newer octoswarm"));
     assert_eq!(std::fs::read(dir.path().join("octoswarm.db")).unwrap(), before);
     let error = Store::open_read_only(dir.path(), Clock::manual(START)).await.unwrap_err();
-    assert!(matches!(error, Error::OtherSchema { .. }), "{error:?}");
+    assert!(matches!(error, Error::NewerSchema { .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod audit;
 mod fix;
 mod plan;
 mod scout;
+mod table;
 mod text;
 mod workflow;
 
@@ -11,6 +12,7 @@ pub use audit::audited;
 pub use fix::{fixed, not_fixed};
 pub use plan::{not_planned, plan};
 pub use scout::scouted;
+pub use table::table;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -193,6 +195,13 @@ pub fn raw(text: &str) {
     let stdout = std::io::stdout();
     let text = if stdout.is_terminal() { visible(text) } else { text.to_owned() };
     wrote(stdout.lock().write_all(text.as_bytes()));
+}
+
+/// For a terminal alone: text that was made visible, and codes of ours that draw it in its place.
+pub fn steer(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    wrote(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
 }
 
 /// A title and its lines, where there are any.
