@@ -1,12 +1,14 @@
 //! `octoswarm scout`: which open issues of a repository to work on.
 
+pub mod args;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 
-use super::{EXIT_NOTHING, EXIT_USAGE, Exit, Failure, args, config, report};
+use super::{EXIT_NOTHING, EXIT_USAGE, Exit, Failure, config, report};
 use crate::app::Error;
 use crate::app::scout::{self, Scouted, Search};
 use crate::config::Resolution;
