@@ -17,6 +17,7 @@ mod plan;
 mod report;
 mod review;
 mod rules;
+mod run;
 mod scan;
 mod schema;
 mod serve;
@@ -33,6 +34,8 @@ use crate::stdx::error::chain;
 const EXIT_FINDINGS: u8 = 1;
 /// A document that does not have its form.
 const EXIT_INVALID: u8 = 1;
+/// Not every agent came through.
+const EXIT_PARTIAL: u8 = 1;
 /// No mechanic of ours solves it, or the text is too thin to plan from.
 const EXIT_NOTHING: u8 = 1;
 /// Wrong use or configuration; clap exits with it too.
@@ -78,6 +81,7 @@ pub fn main() -> ExitCode {
             Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Plan(args) => plan::cmd_plan(args).await,
+            Verb::Run(args) => run::cmd_run(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,

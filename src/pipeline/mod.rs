@@ -13,15 +13,16 @@ mod journal;
 pub mod plan;
 mod result;
 pub mod review;
+pub mod run;
 mod swarm;
 
 pub use crew::{AgentSettings, Asked, Crew, Occasion, Order, Settings};
-pub use flow::{Flow, Outputs, RunOptions, Step, StepEnd, Stopped};
+pub use flow::{Flow, Outputs, Part, RunOptions, Step, StepEnd, Stopped};
 pub use journal::{FACTS, Journal, RESULT};
 pub use swarm::{Cycle, Swarms};
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN, run::RUN];
 
 use crate::{agent, artifact, store};
 

@@ -3,12 +3,14 @@
 mod audit;
 mod fix;
 mod plan;
+mod run;
 mod text;
 mod workflow;
 
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
 pub use plan::{not_planned, plan};
+pub use run::{ran, told};
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
