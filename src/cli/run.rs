@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
-use super::interrupt::Interrupts;
+use super::interrupt::{Interrupt, Interrupts};
 use super::plan::read_text;
 use super::{EXIT_PARTIAL, Exit, Failure, args, report};
 use crate::app::local::{self, Chosen, Ran, Running, Where};
+use crate::domain::Class;
 
 /// Settings of agents are a few lines.
 const MAX_CONFIGS: u64 = 1 << 20;
@@ -23,8 +24,7 @@ pub async fn cmd_run(args: args::Run) -> Exit {
     }
     let mut interrupts = Interrupts::catch()?;
     let cancel = CancellationToken::new();
-    let kept = matches!(running.to, Where::Diff).then_some(());
-    let branch = if let Where::Branch(name) = &running.to { Some(name.clone()) } else { None };
+    let to = running.to.clone();
     let work = local::run(&path, &wish, running, cancel.clone(), report::told);
     tokio::pin!(work);
     let (done, interrupt) = tokio::select! {
@@ -35,26 +35,25 @@ pub async fn cmd_run(args: args::Run) -> Exit {
             (work.await, Some(interrupt))
         }
     };
-    let ran = match done {
-        Ok(ran) => ran,
-        Err(_) if interrupt.is_some() && cancel.is_cancelled() => {
-            return Ok(interrupt.map_or(ExitCode::SUCCESS, |interrupt| interrupt.exit()));
-        }
-        Err(error) if error.is_usage() => return Err(Failure::Usage(error.into())),
-        Err(error) => return Err(Failure::Failed(error.into())),
+    let ran = match (done, interrupt) {
+        (Ok(ran), _) => ran,
+        // Stopped before there was anything to keep.
+        (Err(error), Some(interrupt)) if error.class() == Class::Cancelled => return Ok(interrupt.exit()),
+        (Err(error), _) if error.is_usage() => return Err(Failure::Usage(error.into())),
+        (Err(error), _) => return Err(Failure::Failed(error.into())),
     };
     ran.warnings.iter().for_each(|text| report::warning(text));
     if json {
         report::raw(&(serde_json::to_string_pretty(&ran.result)? + "\n"));
     } else {
-        report::ran(&ran, branch.as_deref(), kept.is_none());
+        report::ran(&ran, &to);
     }
-    Ok(code(&ran, interrupt.filter(|_| ran.cancelled).map(super::interrupt::Interrupt::exit)))
+    Ok(code(&ran, interrupt.filter(|_| ran.cancelled)))
 }
 
-fn code(ran: &Ran, interrupted: Option<ExitCode>) -> ExitCode {
-    match interrupted {
-        Some(code) => code,
+fn code(ran: &Ran, interrupt: Option<Interrupt>) -> ExitCode {
+    match interrupt {
+        Some(interrupt) => interrupt.exit(),
         None if ran.result.success => ExitCode::SUCCESS,
         None => ExitCode::from(EXIT_PARTIAL),
     }

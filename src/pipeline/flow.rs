@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{Error, Journal, result};
 use crate::agent::{self, Context, Role};
-use crate::artifact::plan::{Plan, Task};
-use crate::artifact::project::ProjectContext;
 use crate::artifact::AgentError;
 use crate::artifact::exchange::{Absent, AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus};
+use crate::artifact::plan::{Plan, Task};
+use crate::artifact::project::ProjectContext;
 use crate::artifact::status::AgentState;
 
 /// Steps in the order in which they run when nothing runs side by side; what they need decides when they may.

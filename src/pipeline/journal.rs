@@ -10,11 +10,9 @@ use super::crew::{Asked, Crew, Occasion, Order};
 use super::flow::{Flow, Part};
 use super::{Cycle, Error, result};
 use crate::agent::{Context, Role};
-use crate::artifact::exchange::{
-    AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus, PipelineResult,
-};
-use crate::artifact::status::AgentState;
 use crate::artifact::code_review::CodeReview;
+use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus, PipelineResult};
+use crate::artifact::status::AgentState;
 use crate::artifact::{AgentError, Shelf, shelf};
 use crate::domain::{Millis, RunId};
 use crate::mailbox::Priority;

@@ -14,7 +14,8 @@ pub const RUN: Flow = Flow {
         Step::new(Role::Analyst, &[Role::Scout, Role::Manager]),
         Step::new(Role::Explorer, &[Role::Scout, Role::Analyst]),
         Step::new(Role::Planner, &[Role::Scout, Role::Manager, Role::Analyst, Role::Explorer]),
-        Step::new(Role::Coder, &[Role::Scout, Role::Analyst, Role::Explorer]).taking(&[Role::Planner, Role::Manager], 0),
+        Step::new(Role::Coder, &[Role::Scout, Role::Analyst, Role::Explorer])
+            .taking(&[Role::Planner, Role::Manager], 0),
         Step::new(Role::Tester, AFTER_CODE).taking(&[Role::Planner, Role::Manager], 0),
         Step::new(Role::Docs, AFTER_CODE).taking(&[Role::Manager], 0),
         Step::new(Role::Pr, &[Role::Scout, Role::Analyst, Role::Explorer, Role::Coder])

@@ -245,7 +245,9 @@ impl Office {
             let steps = self.store.steps(run.id).await?;
             let before = steps.into_iter().find(|step| step.name == FACTS && step.detail.as_deref() == Some(RUN.name));
             let Some(mut before) = before.and_then(|step| step.artifact) else { continue };
-            let Some(at) = before.pointer("/issue/created_at").and_then(Value::as_str).map(str::to_owned) else { continue };
+            let Some(at) = before.pointer("/issue/created_at").and_then(Value::as_str).map(str::to_owned) else {
+                continue;
+            };
             before["issue"]["created_at"] = told["issue"]["created_at"].clone();
             if before == told {
                 return Ok(Some(at));
@@ -330,7 +332,8 @@ impl Work<'_> {
                 Planned::Plan(plan) => Some(plan),
                 Planned::Unplanned(_) => None,
             }),
-            tests: document::<Tested>(&parts, Role::Tester).and_then(|tested| Some(tested.document.outcome.ok()?.reason)),
+            tests: document::<Tested>(&parts, Role::Tester)
+                .and_then(|tested| Some(tested.document.outcome.ok()?.reason)),
             review: document(&parts, Role::Master),
             change,
             unchanged,

@@ -1,7 +1,7 @@
 //! A run, while it works and when it is over, for the person at the terminal.
 
-use super::{fixed, line, list, not_fixed, note};
-use crate::app::local::{End, Ran, Told};
+use super::{line, list, not_fixed, note};
+use crate::app::local::{End, Ran, Told, Where};
 use crate::domain::Finding;
 use crate::stdx::text::{count, visible_line};
 
@@ -25,7 +25,7 @@ pub fn told(told: Told) {
 }
 
 /// What was planned, changed, tested and found, and where it all lies.
-pub fn ran(ran: &Ran, branch: Option<&str>, kept: bool) {
+pub fn ran(ran: &Ran, to: &Where) {
     if let Some(plan) = &ran.plan {
         let tasks: usize = plan.milestones.iter().map(|milestone| milestone.tasks.len()).sum();
         line(&format!("Planned: {}, {}", visible_line(&plan.title), count(tasks, "task")));
@@ -36,14 +36,19 @@ pub fn ran(ran: &Ran, branch: Option<&str>, kept: bool) {
     if let Some(change) = &ran.change {
         let (added, removed) = change.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
         line(&format!("Changed: {}, +{added} \u{2212}{removed}", count(change.files.len(), "file")));
-        change.files.iter().for_each(|file| line(&format!("  {}", visible_line(&file.path))));
-        match (branch, &change.commit) {
-            (Some(name), Some(commit)) => line(&format!("  branch {} at {commit}", visible_line(name))),
-            _ if kept => line("  written into the work tree"),
-            _ => line("  nothing of the repository was touched: the change is in change.diff"),
+        for file in &change.files {
+            line(&format!("  {}: {}", visible_line(&file.path), visible_line(&file.description)));
+        }
+        match to {
+            Where::Branch(name) => {
+                let commit = change.commit.as_deref().unwrap_or_default();
+                line(&format!("  branch {} at {commit}", visible_line(name)));
+            }
+            Where::WorkTree => line("  written into the work tree"),
+            Where::Diff => line("  nothing of the repository was touched: the change is in change.diff"),
         }
     }
-    if let Some(tests) = &ran.tests {
+    if let Some(tests) = ran.tests.as_ref().filter(|_| ran.change.is_some()) {
         line(&format!("Tested: {}", visible_line(tests.lines().next().unwrap_or_default())));
     }
     if let Some(review) = &ran.review {
@@ -54,9 +59,10 @@ pub fn ran(ran: &Ran, branch: Option<&str>, kept: bool) {
         }
         review.coverage.unreviewed().iter().for_each(|clause| line(&format!("  {}", visible_line(clause))));
     }
-    line(&format!("Files: {}", visible_line(&ran.folder.display().to_string())));
+    line(&format!("All of it: {}", visible_line(&ran.folder.display().to_string())));
     if let Some(change) = &ran.change {
-        fixed(change);
+        note("Parsed and scanned again; tests, linters and builds were not run.");
+        list("Note:", &change.notes);
     }
     if let Some(nothing) = &ran.unchanged {
         not_fixed(nothing);

@@ -115,7 +115,9 @@ pub(super) fn outside(names: &[String]) -> Result<Vec<AgentName>, Error> {
 pub fn configs(text: &str) -> Result<BTreeMap<Role, AgentConfig>, Error> {
     let whole: Value = serde_json::from_str(text).map_err(|error| usage(format!("it is not JSON: {error}")))?;
     let Value::Object(members) = whole else {
-        return Err(usage("it is no object with one member for each agent, like {\"coder\": {\"retries\": 1}}".to_owned()));
+        return Err(usage(
+            "it is no object with one member for each agent, like {\"coder\": {\"retries\": 1}}".to_owned(),
+        ));
     };
     let (mut configs, mut faults) = (BTreeMap::new(), Vec::new());
     for (name, value) in members {
@@ -137,7 +139,8 @@ pub fn configs(text: &str) -> Result<BTreeMap<Role, AgentConfig>, Error> {
         }
         match AgentConfig::deserialize(value) {
             Ok(config) if role == Role::Manager && config.enabled == Some(false) => {
-                faults.push(format!("{shown}.enabled: the manager comes first in every run and cannot be switched off"));
+                faults
+                    .push(format!("{shown}.enabled: the manager comes first in every run and cannot be switched off"));
             }
             Ok(config) => {
                 if configs.insert(role, config).is_some() {
@@ -165,7 +168,9 @@ mod tests {
 
     #[test]
     fn s1_18_agents_are_chosen_in_the_order_in_which_they_can_work() {
-        for right in ["planner", "coder", "reviewer", "planner,reviewer", "coder,tester", "planner,coder,tester,reviewer"] {
+        for right in
+            ["planner", "coder", "reviewer", "planner,reviewer", "coder,tester", "planner,coder,tester,reviewer"]
+        {
             assert!(parse(right).is_ok(), "{right}");
         }
         for (wrong, want) in [

@@ -27,7 +27,8 @@ pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
 /// As [`prepare`], or another process holds it.
 pub(super) fn messages(dir: &Path, state: &Path) -> Result<Option<Lock>, Error> {
     let parent = dir.canonicalize().ok().and_then(|dir| dir.parent().map(Path::to_owned));
-    let foreign = parent.filter(|parent| parent.join(DATABASE).exists() && state.canonicalize().ok() != Some(parent.clone()));
+    let foreign =
+        parent.filter(|parent| parent.join(DATABASE).exists() && state.canonicalize().ok() != Some(parent.clone()));
     if let Some(owner) = foreign {
         let why = format!("the messages in {} belong to the state in {}", dir.display(), owner.display());
         return Err(Error::Path(format!("{why}: run with `--output-dir {}`, or name another folder", owner.display())));
@@ -52,7 +53,9 @@ fn own_folder(dir: &Path, lacks: &str, is_ours: impl Fn(&str) -> bool) -> Result
                 let name = entry.map_err(cannot)?.file_name();
                 if !name.to_str().is_some_and(&is_ours) {
                     let what = format!("{shown} holds `{}` and {lacks}", name.to_string_lossy().escape_debug());
-                    return Err(Error::Path(format!("{what}: name an empty folder, one that is not there yet, or an earlier run's")));
+                    return Err(Error::Path(format!(
+                        "{what}: name an empty folder, one that is not there yet, or an earlier run's"
+                    )));
                 }
             }
         }
