@@ -129,7 +129,7 @@ fn a_result_that_is_too_large_for_its_message_goes_through_a_file() {
     let _agent = odd(&messages(dir.path()), "large");
     let (result, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
     assert_eq!(lines(&result), [4, 7]);
-    let answer = files(&messages(dir.path()).join("outbox/improvement"), ".json").into_iter();
+    let answers = files(&messages(dir.path()).join("outbox/improvement"), ".json").into_iter();
     let answers: Vec<Value> =
         answers.map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect();
     let large = answers.iter().find(|answer| answer["type"] == "research_result").unwrap();
@@ -202,8 +202,8 @@ fn the_page_says_what_the_example_and_the_program_do() {
     let (mut envelopes, mut answers, mut inputs) = (0, 0, 0);
     for sample in samples {
         if sample.get("message_id").is_some() {
-            let envelope: Envelope = serde_json::from_value(sample.clone()).unwrap();
-            envelope.content().unwrap_or_else(|error| panic!("{error}: {sample:#}"));
+            let envelope: Envelope = Envelope::from_value(sample.clone()).unwrap();
+            envelope.content().unwrap_or_else(|error| panic!("{error:?}: {sample:#}"));
             envelopes += 1;
         } else if sample.get("history").is_some() {
             assert_eq!(check("agent-input", &sample), Some(Vec::new()), "{sample:#}");

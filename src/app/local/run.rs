@@ -98,8 +98,11 @@ pub async fn run(
     }
     let outside = choice::outside(&running.outside)?;
     let clock = Clock::system();
-    let ground = Ground::of(path, &running, clock.clone(), cancel).await?;
+    // Before anything is written: whether there is something to work on.
+    workspace::local::head_tree(path).await?;
     let office = Office::open(path, &running, &outside, &clock).await?;
+    // Not before: from here on the state's folder is none of the work tree's files.
+    let ground = Ground::of(path, &running, clock.clone(), cancel).await?;
     let stop = CancellationToken::new();
     let _stopped_however_it_ends = stop.clone().drop_guard();
     let serving = tokio::spawn({
