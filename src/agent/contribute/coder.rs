@@ -29,7 +29,7 @@ pub enum CoderInput {
     /// On an issue.
     Contribution(Box<Contribution>),
     /// On a pull request.
-    Fix { master: ReviewReport },
+    Fix { master: Box<ReviewReport> },
 }
 
 #[derive(Debug, Deserialize)]

@@ -189,7 +189,7 @@ struct Office {
 impl Office {
     async fn open(path: &Path, running: &Running, outside: &[AgentName], clock: &Clock) -> Result<Self, Error> {
         let dir = running.output_dir.clone().unwrap_or_else(|| path.join(STATE));
-        state::prepare(&dir)?;
+        let lock = state::prepare(&dir, running.message_dir.as_deref())?;
         // What programs outside are told of lies where they look for it, wherever they were started.
         let dir = dir.canonicalize().map_err(|source| crate::store::Error::Io { path: dir.clone(), source })?;
         let store = Store::open(&dir, clock.clone()).await?;
@@ -200,11 +200,7 @@ impl Office {
             }
         }
         store.end_interrupted_runs().await?;
-        let messages = running.message_dir.clone().unwrap_or_else(|| dir.join("messages"));
-        let lock = match &running.message_dir {
-            Some(messages) => state::messages(messages, &dir)?,
-            None => None,
-        };
+        let messages = running.message_dir.clone().unwrap_or_else(|| dir.join(state::MESSAGES));
         let options = mailbox::Options { poll: Duration::from_millis(50), ..mailbox::Options::default() };
         let bus = Bus::open(messages, clock.clone(), options)?;
         let seat = |name: &AgentName| (*name, AgentSettings { outside: true, ..AgentSettings::default() });

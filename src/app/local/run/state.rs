@@ -11,62 +11,72 @@ use crate::store::{self, Lock, Store};
 const OURS: [&str; 8] =
     [".gitignore", "octoswarm.lock", "node", "runs", "messages", "inputs", "result.json", "change.diff"];
 const DATABASE: &str = "octoswarm.db";
+pub(super) const MESSAGES: &str = "messages";
+/// What a folder of messages may hold.
+const OF_MESSAGES: [&str; 6] = ["inbox", "outbox", "processed", "failed", ".gitignore", "octoswarm.lock"];
 const IGNORE: &[u8] = b"*\n";
 
-/// Makes the folder of the state where there is none. It lies beside a repository's files as a rule, and is none of them.
+/// Makes the folder of the state where there is none, and that of messages where it is another one, which then nobody else may
+/// host agents in. Both are looked at before either is made. They lie beside a repository's files as a rule, and are none of
+/// them.
 ///
 /// # Errors
-/// It lies in a `.git`, is a file, holds what is not ours, or cannot be written.
-pub(super) fn prepare(dir: &Path) -> Result<(), Error> {
-    own_folder(dir, "no state of octoswarm", |name| name.starts_with(DATABASE) || OURS.contains(&name))
+/// One lies in a `.git`, is a file, holds what is not ours, belongs to another state, or cannot be written; another process has
+/// the folder of messages.
+pub(super) fn prepare(state: &Path, messages: Option<&Path>) -> Result<Option<Lock>, Error> {
+    let apart = messages.filter(|messages| real(messages) != real(&state.join(MESSAGES)));
+    look(state, "no state of octoswarm", |name| name.starts_with(DATABASE) || OURS.contains(&name))?;
+    if let Some(messages) = apart {
+        let whole = real(messages);
+        if let Some(owner) = whole.parent().filter(|parent| parent.join(DATABASE).exists() && **parent != real(state)) {
+            let why = format!("the messages in {} belong to the state in {}", messages.display(), owner.display());
+            let what = format!("run with `--output-dir {}`, or name another folder", owner.display());
+            return Err(Error::Path(format!("{why}: {what}")));
+        }
+        look(messages, "no messages", |name| OF_MESSAGES.contains(&name))?;
+    }
+    make(state)?;
+    match apart {
+        Some(messages) => {
+            make(messages)?;
+            Ok(Some(Store::reserve(messages)?))
+        }
+        None => Ok(None),
+    }
 }
 
-/// The folder of messages, where it is another one than the state's own; nobody else may host agents there meanwhile.
-///
-/// # Errors
-/// As [`prepare`], or another process holds it.
-pub(super) fn messages(dir: &Path, state: &Path) -> Result<Option<Lock>, Error> {
-    let parent = dir.canonicalize().ok().and_then(|dir| dir.parent().map(Path::to_owned));
-    let foreign =
-        parent.filter(|parent| parent.join(DATABASE).exists() && state.canonicalize().ok() != Some(parent.clone()));
-    if let Some(owner) = foreign {
-        let why = format!("the messages in {} belong to the state in {}", dir.display(), owner.display());
-        return Err(Error::Path(format!("{why}: run with `--output-dir {}`, or name another folder", owner.display())));
-    }
-    if dir.canonicalize().is_ok_and(|dir| state.canonicalize().is_ok_and(|state| dir == state.join("messages"))) {
-        return Ok(None);
-    }
-    let known = ["inbox", "outbox", "processed", "failed", ".gitignore", "octoswarm.lock"];
-    own_folder(dir, "no messages", |name| known.contains(&name))?;
-    Ok(Some(Store::reserve(dir)?))
+fn cannot(dir: &Path) -> impl Fn(io::Error) -> Error {
+    move |source| store::Error::Io { path: dir.to_owned(), source }.into()
 }
 
-fn own_folder(dir: &Path, lacks: &str, is_ours: impl Fn(&str) -> bool) -> Result<(), Error> {
+/// Whether a folder can be taken, as far as is seen without writing.
+fn look(dir: &Path, lacks: &str, is_ours: impl Fn(&str) -> bool) -> Result<(), Error> {
     let shown = dir.display();
-    let cannot = |source: io::Error| store::Error::Io { path: dir.to_owned(), source };
     if real(dir).components().any(|part| part == Component::Normal(".git".as_ref())) {
         return Err(Error::Path(format!("{shown} lies in a `.git`, which is git's own: name another folder")));
     }
-    match std::fs::read_dir(dir) {
-        Ok(entries) => {
-            for entry in entries {
-                let name = entry.map_err(cannot)?.file_name();
-                if !name.to_str().is_some_and(&is_ours) {
-                    let what = format!("{shown} holds `{}` and {lacks}", name.to_string_lossy().escape_debug());
-                    return Err(Error::Path(format!(
-                        "{what}: name an empty folder, one that is not there yet, or an earlier run's"
-                    )));
-                }
-            }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => file::private_dir(dir).map_err(cannot)?,
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             return Err(Error::Path(format!("{shown} is a file, where a folder is to be: name another folder")));
         }
-        Err(error) => return Err(cannot(error).into()),
+        entries => entries.map_err(cannot(dir))?,
+    };
+    for entry in entries {
+        let name = entry.map_err(cannot(dir))?.file_name();
+        if !name.to_str().is_some_and(&is_ours) {
+            let what = format!("{shown} holds `{}` and {lacks}", name.to_string_lossy().escape_debug());
+            let instead = "name an empty folder, one that is not there yet, or an earlier run's";
+            return Err(Error::Path(format!("{what}: {instead}")));
+        }
     }
+    Ok(())
+}
+
+fn make(dir: &Path) -> Result<(), Error> {
+    file::private_dir(dir).map_err(cannot(dir))?;
     match file::create_new(&dir.join(".gitignore"), IGNORE) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(error).into()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(cannot(dir)(error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }
