@@ -4,6 +4,7 @@
 mod audit;
 mod obeyed;
 mod plan;
+mod run;
 mod scan;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use crate::agent::mechanic::{self, Ask};
 use crate::agent::{Context, Contributing, Registry, Role, Scene, gate};
 use crate::analysis::{self, Engine};
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
-use crate::artifact::swarm::CodeChanges;
+use crate::artifact::swarm::{CodeChanges, FileChange};
 use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
 use crate::config::CONFIG_PATH;
 use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
@@ -32,6 +33,7 @@ pub use crate::analysis::RuleInfo;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
 pub use plan::{Planned, Planning, plan};
+pub use run::{Chosen, End, Ran, Running, Told, configs, run};
 pub use scan::{scan, scan_text};
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
@@ -145,6 +147,13 @@ pub struct FileNote {
     pub description: String,
 }
 
+impl FileNote {
+    fn of(change: FileChange) -> Self {
+        let FileChange { file, lines_changed, description, .. } = change;
+        Self { path: file, added: lines_changed.added, removed: lines_changed.removed, description }
+    }
+}
+
 /// Why there is no change, and what was understood.
 #[derive(Default)]
 pub struct Nothing {
@@ -243,16 +252,7 @@ async fn fix_in(
     };
     Ok(Fixing::Done(Done {
         diff: changes.changes.iter().map(|change| change.diff.as_str()).collect(),
-        files: changes
-            .changes
-            .into_iter()
-            .map(|change| FileNote {
-                path: change.file,
-                added: change.lines_changed.added,
-                removed: change.lines_changed.removed,
-                description: change.description,
-            })
-            .collect(),
+        files: changes.changes.into_iter().map(FileNote::of).collect(),
         commit,
         notes: draft.notes,
     }))

@@ -208,7 +208,7 @@ pub static FORMS: [Form; 31] = [
         rules::test_suite,
     ),
     Form::new::<CodeReview>(
-        None,
+        Some("code-review.json"),
         "The reviewer's result: findings, counted and by category, and whether the work is ready",
         rules::code_review,
     ),

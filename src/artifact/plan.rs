@@ -121,3 +121,65 @@ pub enum TaskStatus {
     Completed,
     Deferred,
 }
+
+impl Task {
+    /// The task that a title and a text come to where nobody made a plan (A1.11): its kind from the prefix of a conventional
+    /// commit, a feature without one; what it has to hold from the boxes of a task list.
+    pub fn of(id: &str, title: &str, description: &str, affected_modules: Vec<String>) -> Self {
+        Self {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            description: description.to_owned(),
+            kind: TaskKind::of_title(title),
+            estimated_effort: 0.0,
+            effort_breakdown: None,
+            acceptance_criteria: boxes(description),
+            input_dependencies: Vec::new(),
+            output_dependencies: Vec::new(),
+            target_module: None,
+            affected_modules,
+            suggested_approach: None,
+            technical_notes: None,
+            risk_factors: None,
+            status: TaskStatus::InProgress,
+            blockers: None,
+        }
+    }
+}
+
+impl TaskKind {
+    /// Of `fix(parser): …` and its like.
+    fn of_title(title: &str) -> Self {
+        let prefix = title.split_once(':').map_or("", |(prefix, _)| prefix);
+        match prefix.split(['(', '!']).next().unwrap_or_default() {
+            "fix" => Self::Bugfix,
+            "refactor" | "perf" | "style" => Self::Refactor,
+            "test" => Self::Test,
+            "docs" => Self::Documentation,
+            "build" | "ci" | "chore" => Self::Infrastructure,
+            _ => Self::Feature,
+        }
+    }
+}
+
+/// The texts of `- [ ] …` and `- [x] …`.
+fn boxes(text: &str) -> Vec<String> {
+    let item = |line: &str| {
+        let item = line.trim_start().strip_prefix(['-', '*', '+'])?.trim_start();
+        let item = ["[ ]", "[x]", "[X]"].iter().find_map(|mark| item.strip_prefix(mark))?.trim();
+        (!item.is_empty()).then(|| item.to_owned())
+    };
+    text.lines().filter_map(item).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a1_11_a_text_becomes_a_task() {
+        let task = Task::of("RUN", "fix(cart): round once", "why\n- [ ] one cent\n * [x] tests\n- plain", Vec::new());
+        assert_eq!((task.kind, task.acceptance_criteria), (TaskKind::Bugfix, vec!["one cent".into(), "tests".into()]));
+        assert_eq!(Task::of("RUN", "Add a thing: now", "", Vec::new()).kind, TaskKind::Feature);
+    }
+}

@@ -19,6 +19,7 @@ mod replay;
 mod report;
 mod review;
 mod rules;
+mod run;
 mod runs;
 mod scan;
 mod schema;
@@ -37,6 +38,8 @@ use crate::stdx::error::chain;
 const EXIT_FINDINGS: u8 = 1;
 /// A document that does not have its form.
 const EXIT_INVALID: u8 = 1;
+/// Not every agent came through.
+const EXIT_PARTIAL: u8 = 1;
 /// No mechanic of ours solves it, or the text is too thin to plan from.
 const EXIT_NOTHING: u8 = 1;
 /// What an operator asked for cannot be done to this run.
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
             Verb::Agents(args) => agents::cmd_agents(&args),
             Verb::Plan(args) => plan::cmd_plan(args).await,
             Verb::Scout(args) => scout::cmd_scout(args).await,
+            Verb::Run(args) => run::cmd_run(args).await,
             Verb::Rules(args) => rules::cmd_rules(&args),
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,

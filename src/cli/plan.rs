@@ -14,7 +14,7 @@ use crate::stdx::file;
 const MAX_TEXT: u64 = 1 << 20;
 
 pub async fn cmd_plan(args: args::Plan) -> Exit {
-    let text = read_text(args.feature).map_err(Failure::Usage)?;
+    let text = read_text(args.feature, "plan").map_err(Failure::Usage)?;
     if !args.path.exists() {
         return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", args.path.display())));
     }
@@ -45,19 +45,26 @@ pub async fn cmd_plan(args: args::Plan) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_text(given: String) -> anyhow::Result<String> {
+/// The text of a feature, or standard input for `-`.
+///
+/// # Errors
+/// It is too long, empty, no text, or an option of `verb` that there is none of.
+pub(super) fn read_text(given: String, verb: &str) -> anyhow::Result<String> {
     let text = if given == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().take(MAX_TEXT + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
         String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("the text is not UTF-8"))?
     } else if given.starts_with("--") && !given.contains(char::is_whitespace) {
         // A list begins with a hyphen, and so does an option that there is none of.
-        bail!("`{given}` is no option of plan: see `octoswarm plan --help`");
+        bail!("`{given}` is no option of {verb}: see `octoswarm {verb} --help`");
     } else {
         given
     };
     if text.len() as u64 > MAX_TEXT {
         bail!("the text is longer than {MAX_TEXT} bytes");
+    }
+    if text.contains('\0') {
+        bail!("the text holds a NUL: it is no text");
     }
     if text.trim().is_empty() {
         bail!("the text is empty: say what should be there that is not, or what should change");

@@ -22,7 +22,7 @@ pub(super) const STEPS: &[Step] = &[
 ];
 
 /// Tests and documentation are about what the coder did (A2.1).
-const AFTER_CODE: &[Role] = &[Role::Analyst, Role::Explorer, Role::Coder];
+pub(super) const AFTER_CODE: &[Role] = &[Role::Analyst, Role::Explorer, Role::Coder];
 
 /// Runs the flow over the facts in `cx`. It may end early, at a document that says it failed.
 ///

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{FuturesUnordered, StreamExt};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Error, Journal};
+use super::{Error, Journal, result};
 use crate::agent::{self, Context, Role};
 use crate::artifact::AgentError;
 use crate::artifact::exchange::{Absent, AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus};
+use crate::artifact::plan::{Plan, Task};
+use crate::artifact::project::ProjectContext;
 use crate::artifact::status::AgentState;
 
 /// Steps in the order in which they run when nothing runs side by side; what they need decides when they may.
@@ -56,11 +58,23 @@ pub struct RunOptions {
     pub only: Option<Vec<Role>>,
     /// They stand over the crew's own settings.
     pub configs: BTreeMap<Role, AgentConfig>,
+    /// What somebody asked for, in their own words.
+    pub user_input: Option<String>,
+    /// The same as a task (A1.11).
+    pub task: Option<Task>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { parallel: true, fail_fast: false, force: false, only: None, configs: BTreeMap::new() }
+        Self {
+            parallel: true,
+            fail_fast: false,
+            force: false,
+            only: None,
+            configs: BTreeMap::new(),
+            user_input: None,
+            task: None,
+        }
     }
 }
 
@@ -86,6 +100,16 @@ pub struct Outputs {
     failure: Option<(Role, agent::Error)>,
     /// The step whose document says that it failed: whoever needs it was skipped.
     pub stopped: Option<Stopped>,
+    /// The outputs with their published documents, in the order in which the steps ended.
+    pub results: Vec<AgentOutput>,
+}
+
+/// A flow that was run as a part of a run.
+#[derive(Debug)]
+pub struct Part {
+    pub outputs: Outputs,
+    /// What ended it before its end.
+    pub error: Option<Error>,
 }
 
 /// A document with `status: failed` (S2.25 to S2.27).
@@ -163,15 +187,39 @@ impl Flow {
         facts: &impl Serialize,
         options: &RunOptions,
     ) -> Result<Outputs, Error> {
+        let part = self.part(cx, journal, facts, options).await?;
+        let closed = journal.close(cx, &[&part], Vec::new()).await;
+        // What ended the run comes before what kept us from writing that down.
+        if let Some(error) = part.error {
+            return Err(error);
+        }
+        closed?;
+        Ok(part.outputs)
+    }
+
+    /// Runs the steps as one part of a run that has several; [`Journal::close`] tells what they came to together.
+    ///
+    /// # Errors
+    /// The store's or the disk's, before the first step.
+    pub async fn part(
+        &self,
+        cx: &Context,
+        journal: &Journal,
+        facts: &impl Serialize,
+        options: &RunOptions,
+    ) -> Result<Part, Error> {
         let facts = serde_json::to_value(facts).map_err(|source| Error::Document { role: "facts", source })?;
         journal.begin(cx, self, &facts).await?;
         let mut outputs = Outputs::default();
-        let ended = self.steps(cx, journal, &facts, options, &mut outputs).await;
-        let closed = journal.close(cx, &outputs, ended.as_ref().err()).await;
-        // What ended the run comes before what kept us from writing that down.
-        ended?;
-        closed?;
-        Ok(outputs)
+        let error = self.steps(cx, journal, &facts, options, &mut outputs).await.err();
+        let mut results = Vec::new();
+        for (role, output) in outputs.in_order() {
+            let Some(step) = self.steps.iter().find(|step| step.role == role) else { continue };
+            let input = input(cx, &facts, step, &outputs, options);
+            results.extend(result::published(cx, journal.crew().agent(role).as_ref(), &input, output).await);
+        }
+        outputs.results = results;
+        Ok(Part { outputs, error })
     }
 
     async fn steps(
@@ -320,7 +368,20 @@ pub(super) fn input(cx: &Context, facts: &Value, step: &Step, outputs: &Outputs,
         )),
     });
     let history = there.chain(absent).collect();
-    AgentInput { history, facts: facts.clone(), force: options.force.then_some(true), ..AgentInput::default() }
+    let made = |role: Role| {
+        let output = outputs.done.get(&role).filter(|_| step.needs.contains(&role) || step.wants.contains(&role))?;
+        role.document(&output.result)
+    };
+    AgentInput {
+        project_context: made(Role::Manager).and_then(|document| ProjectContext::deserialize(&*document).ok()),
+        plan: made(Role::Planner).and_then(|document| Plan::deserialize(&*document).ok()),
+        task: options.task.clone(),
+        user_input: options.user_input.clone(),
+        history,
+        facts: facts.clone(),
+        force: options.force.then_some(true),
+        ..AgentInput::default()
+    }
 }
 
 /// How whoever takes an output learns that there is none.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::crew::{Asked, Crew, Occasion, Order};
-use super::flow::{Flow, Outputs};
+use super::flow::{Flow, Part};
 use super::{Cycle, Error, result};
 use crate::agent::{Context, Role};
-use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus};
+use crate::artifact::code_review::CodeReview;
+use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus, PipelineResult};
 use crate::artifact::status::AgentState;
 use crate::artifact::{AgentError, Shelf, shelf};
 use crate::domain::{Millis, RunId};
@@ -20,6 +22,8 @@ use crate::store::{MAX_ARTIFACT, StepState, Store};
 
 /// The name of the row that holds what a run started from.
 pub const FACTS: &str = "facts";
+/// The review of a run in the words of S1.15, in its folder.
+pub(super) const REVIEW: &str = "code-review.json";
 /// What a run came to, in its folder.
 pub const RESULT: &str = "result.json";
 
@@ -85,19 +89,33 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down what the flow came to (S1.20).
-    pub(super) async fn close(&self, cx: &Context, outputs: &Outputs, error: Option<&Error>) -> Result<(), Error> {
-        let Some(Kept { shelf, began, .. }) = &self.kept else { return Ok(()) };
-        let result = result::of(outputs, error, *began, cx.clock.now(), shelf.folder());
-        let shelf = shelf.clone();
-        let written = tokio::task::spawn_blocking(move || shelf.write(RESULT, &result)).await;
-        match written.map_err(|error| shelf::Error::Disk(std::io::Error::other(error))).flatten() {
+    /// Writes down what the parts of a run came to together (S1.20), with what else went wrong; nothing for a run that is not
+    /// kept.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub async fn close(
+        &self,
+        cx: &Context,
+        parts: &[&Part],
+        more: Vec<AgentError>,
+    ) -> Result<Option<PipelineResult>, Error> {
+        let Some(Kept { shelf, began, .. }) = &self.kept else { return Ok(None) };
+        let result = result::of(parts, more, *began, cx.clock.now(), shelf.folder());
+        let (shelf, whole) = (shelf.clone(), result.clone());
+        let written = tokio::task::spawn_blocking(move || {
+            if let Some(review) = result::review(&whole).and_then(|review| CodeReview::deserialize(review).ok()) {
+                shelf.write(REVIEW, &review)?;
+            }
+            shelf.write(RESULT, &whole)
+        });
+        match written.await.map_err(|error| shelf::Error::Disk(std::io::Error::other(error))).flatten() {
             // What was done stands in the rows; that it cannot be told of here is no reason to lose it.
             Err(error @ shelf::Error::Refused { .. }) => {
                 tracing::warn!(%error, "what a run came to could not be written down");
-                Ok(())
+                Ok(Some(result))
             }
-            written => Ok(written?),
+            written => Ok(written.map(|()| Some(result))?),
         }
     }
 

@@ -15,18 +15,19 @@ pub mod plan;
 mod replay;
 mod result;
 pub mod review;
+pub mod run;
 mod swarm;
 mod watch;
 
 pub use crew::{AgentSettings, Asked, Crew, Occasion, Order, Settings};
-pub use flow::{Flow, Outputs, RunOptions, Step, StepEnd, Stopped};
+pub use flow::{Flow, Outputs, Part, RunOptions, Step, StepEnd, Stopped};
 pub use journal::{FACTS, Journal, RESULT};
 pub use replay::{Now, Replayed, replay};
 pub use swarm::{Cycle, Swarms};
 pub use watch::Watched;
 
 /// Every flow there is.
-pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN, monitor::MONITOR];
+pub const FLOWS: &[Flow] = &[review::REVIEW, fix::FIX, contribute::CONTRIBUTE, plan::PLAN, run::RUN, monitor::MONITOR];
 
 use crate::{agent, artifact, store};
 

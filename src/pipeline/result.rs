@@ -1,115 +1,135 @@
 //! What a run came to, as `result.json` tells it (S1.20).
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Error;
-use super::flow::{Outputs, StepEnd};
-use crate::agent::Role;
+use super::flow::{Part, StepEnd};
+use super::journal::REVIEW;
+use crate::agent::{Context, DynAgent, Role};
+use crate::artifact::AgentFindings;
 use crate::artifact::exchange::{
-    AgentError, AgentOutput, OutputStatus, PipelineOutputs, PipelineResult, PipelineSummary,
+    AgentError, AgentInput, AgentOutput, OutputStatus, PipelineOutputs, PipelineResult, PipelineSummary,
 };
-use crate::artifact::{AgentFindings, ReviewReport};
 use crate::domain::{Category, Finding, Millis};
 use crate::stdx::text::iso8601;
 
-/// The result of a flow's steps; `error` is what ended it before its end.
+/// The result of a run's parts; `more` is what went wrong beside their steps.
 pub(super) fn of(
-    outputs: &Outputs,
-    error: Option<&Error>,
+    parts: &[&Part],
+    more: Vec<AgentError>,
     began: Millis,
     ended: Millis,
     folder: &Path,
 ) -> PipelineResult {
     let mut errors: Vec<AgentError> = Vec::new();
-    for (role, end) in outputs.ends() {
-        match end {
-            StepEnd::Failed(error) => errors.push(error.clone()),
-            StepEnd::Done | StepEnd::Skipped(_) => {}
+    for Part { outputs, error } in parts {
+        for (role, end) in outputs.ends() {
+            match end {
+                StepEnd::Failed(error) => errors.push(error.clone()),
+                StepEnd::Done | StepEnd::Skipped(_) => {}
+            }
+            if let Some(stopped) = outputs.stopped.as_ref().filter(|stopped| stopped.role == *role) {
+                errors.extend(stopped.faults.iter().cloned());
+            }
         }
-        if let Some(stopped) = outputs.stopped.as_ref().filter(|stopped| stopped.role == *role) {
-            errors.extend(stopped.faults.iter().cloned());
+        if let Some(error) = error.as_ref().filter(|error| !matches!(error, super::Error::Agent { .. })) {
+            errors.push(AgentError {
+                message: error.to_string(),
+                code: "pipeline".to_owned(),
+                agent_name: "product_manager".to_owned(),
+                recoverable: false,
+            });
         }
     }
-    if let Some(error) = error.filter(|error| !matches!(error, Error::Agent { .. })) {
-        errors.push(AgentError {
-            message: error.to_string(),
-            code: "pipeline".to_owned(),
-            agent_name: "product_manager".to_owned(),
-            recoverable: false,
-        });
+    errors.extend(more);
+    let mut results: Vec<AgentOutput> = Vec::new();
+    for output in parts.iter().flat_map(|part| &part.outputs.results) {
+        // Each part has a manager of its own; what it says of the repository is the same.
+        if output.agent_name != Role::Manager.name() || results.iter().all(|one| one.agent_name != output.agent_name) {
+            results.push(output.clone());
+        }
     }
-    let made = |role: Role| outputs.get::<Value>(role).is_ok();
-    let worked = |role: Role| made(role) && outputs.stopped.as_ref().is_none_or(|stopped| stopped.role != role);
-    let path = |role: Role| {
-        let file = role.file().filter(|_| made(role))?;
-        Some(folder.join(file).display().to_string())
+    let document = |role: Role| {
+        let output = parts.iter().find_map(|part| part.outputs.get::<Value>(role).ok())?;
+        role.document(&output).map(std::borrow::Cow::into_owned)
     };
-    let report = outputs.get::<ReviewReport>(Role::Master).ok();
+    let path = |role: Role| {
+        document(role)?;
+        Some(folder.join(role.file()?).display().to_string())
+    };
+    let (coder, tester) = (document(Role::Coder), document(Role::Tester));
+    let number = |document: &Option<Value>, at: &str| document.as_ref()?.pointer(at)?.as_u64();
+    let reviewed = review_of(&results);
     PipelineResult {
-        success: error.is_none() && errors.is_empty(),
+        success: parts.iter().all(|part| part.error.is_none()) && errors.is_empty(),
         started_at: iso8601(began),
         ended_at: iso8601(ended.max(began)),
         duration_ms: u64::try_from(ended.saturating_sub(began)).unwrap_or_default(),
-        results: outputs.in_order().filter_map(|(role, output)| published(role, output)).collect(),
         summary: PipelineSummary {
-            plan_generated: Role::parse("planner").is_some_and(worked),
-            code_generated: worked(Role::Coder),
-            tests_generated: made(Role::Tester) && tests(outputs) > 0,
-            review_completed: report.is_some(),
-            total_loc: lines(outputs, Role::Coder),
-            total_test_loc: None,
-            findings_count: report.map(|report| report.findings.len() as u64),
+            plan_generated: document(Role::Planner).is_some(),
+            code_generated: number(&coder, "/summary/total_files_changed").is_some_and(|files| files > 0),
+            tests_generated: number(&tester, "/summary/tests_added").is_some_and(|tests| tests > 0),
+            review_completed: reviewed.is_some(),
+            total_loc: number(&coder, "/summary/total_additions"),
+            total_test_loc: test_lines(parts),
+            findings_count: reviewed.and_then(|review| review.pointer("/summary/totalFindings")?.as_u64()),
         },
         errors,
         outputs: PipelineOutputs {
-            plan: Role::parse("planner").and_then(path),
+            plan: path(Role::Planner),
             code: path(Role::Coder),
             tests: path(Role::Tester),
-            review: None,
+            review: reviewed.map(|_| folder.join(REVIEW).display().to_string()),
         },
+        results,
     }
 }
 
-fn tests(outputs: &Outputs) -> u64 {
-    let tester = outputs.get::<Value>(Role::Tester).unwrap_or_default();
-    let document = Role::Tester.document(&tester);
-    document.and_then(|document| document.pointer("/summary/tests_added")?.as_u64()).unwrap_or_default()
+/// The review in a result.
+pub(super) fn review(result: &PipelineResult) -> Option<&Value> {
+    review_of(&result.results)
 }
 
-/// Lines that a change adds.
-fn lines(outputs: &Outputs, role: Role) -> Option<u64> {
-    let output = outputs.get::<Value>(role).ok()?;
-    role.document(&output)?.pointer("/summary/total_additions").and_then(Value::as_u64)
+fn review_of(results: &[AgentOutput]) -> Option<&Value> {
+    let master = results.iter().find(|output| output.agent_name == Role::Master.name())?;
+    Some(&master.result).filter(|review| !review.is_null())
 }
 
-/// An output with its published document. What agents hand to each other without one is not told of here; it stands in the
-/// run's rows.
-fn published(role: Role, output: &AgentOutput) -> Option<AgentOutput> {
+/// Lines that the tester adds.
+fn test_lines(parts: &[&Part]) -> Option<u64> {
+    let tester: Value = parts.iter().find_map(|part| part.outputs.get(Role::Tester).ok())?;
+    let added = |edit: &Value| edit.pointer("/lines_changed/added").and_then(Value::as_u64).unwrap_or_default();
+    Some(tester.get("edits")?.as_array()?.iter().map(added).sum())
+}
+
+/// An output with its published document (S1.6). What agents hand to each other without one is not told of here; it stands
+/// in the run's rows.
+pub(super) async fn published(
+    cx: &Context,
+    agent: &dyn DynAgent,
+    input: &AgentInput,
+    output: &AgentOutput,
+) -> Option<AgentOutput> {
+    let role = agent.role();
+    let document = || role.document(&output.result).map(std::borrow::Cow::into_owned).unwrap_or_default();
     let result = match role {
         Role::Debt | Role::Improvement | Role::Critical => {
             let found = AgentFindings::deserialize(&output.result).ok()?;
             items(&found.findings)
         }
-        Role::Master => {
-            let report = ReviewReport::deserialize(&output.result).ok()?;
-            let of = |category| {
-                let (these, _): (Vec<_>, Vec<_>) =
-                    report.findings.iter().cloned().partition(|finding| finding.category == category);
-                items(&these)
-            };
-            json!({
-                "documentation": {},
-                "debt": of(Category::Debt),
-                "improvement": of(Category::Improvement),
-                "critical": of(Category::Critical),
-            })
-        }
-        role if role.file().is_some() => role.document(&output.result).map(Cow::into_owned).unwrap_or_default(),
-        _ => return None,
+        Role::Docs => document(),
+        Role::Documentation | Role::Pr => return None,
+        _ => match agent.present(cx, input, output).await {
+            // Where there is no such form of it, its own document says why.
+            Ok(presented) if presented.is_null() || presented.get("clarifications").is_some() => document(),
+            Ok(presented) => presented,
+            Err(error) => {
+                tracing::warn!(%error, agent = role.name(), "a result could not be told of in the words of its contract");
+                document()
+            }
+        },
     };
     let status = if result.is_null() { OutputStatus::Failed } else { output.status };
     Some(AgentOutput { result, status, ..output.clone() })

@@ -135,12 +135,20 @@ impl Tree {
     /// git's own folder, a link, submodule or file stands in its way, it is changed twice, or another file differs from
     /// it only by case. `TooLarge` beyond the limits. Else git's own errors.
     pub async fn with(&self, edits: &[Edit]) -> Result<Self, Error> {
+        self.change(edits).await.map(|change| change.head_tree())
+    }
+
+    /// The change that the edits come to: from this tree to the one that [`Tree::with`] makes, both in our own object store.
+    ///
+    /// # Errors
+    /// As [`Tree::with`].
+    pub async fn change(&self, edits: &[Edit]) -> Result<Change, Error> {
         let edits = edits.to_vec();
         let make = move |repository: &_, inner: &super::change::Inner| {
             build::with(repository, inner.head_tree, &edits, &inner.limits)
         };
         let tree = self.0.ask(make).await?;
-        self.0.onward(tree).map(Self)
+        self.0.onward(tree)
     }
 
     /// Writes a commit of this tree with one parent, which need not be here, to our own object store. No ref names it.

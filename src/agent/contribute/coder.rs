@@ -99,7 +99,9 @@ impl Agent for Coder {
         let unread = |source| Error::Input { role: Role::Coder.name(), source };
         let document = Document::<CodeChanges>::deserialize(&output.result).map_err(unread)?;
         let Ok(changes) = document.outcome else { return Ok(Value::Null) };
-        let task = input.facts["issue"]["number"].as_u64().map_or("fix".to_owned(), |n| format!("ISSUE-{n}"));
+        let number = input.facts["issue"]["number"].as_u64();
+        let issue = || number.map_or("fix".to_owned(), |n| format!("ISSUE-{n}"));
+        let task = input.task.as_ref().map_or_else(issue, |task| task.id.clone());
         let made = generation::generation(cx, &changes, task, output.metadata.duration_ms).await?;
         serde_json::to_value(made).map_err(unread)
     }

@@ -72,7 +72,7 @@ async fn planning(cx: &Context, path: &Path) -> Result<Planning, Error> {
 }
 
 /// The text with a title on its first line: its first sentence.
-fn titled(text: &str) -> String {
+pub(super) fn titled(text: &str) -> String {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let is_item = |line: &str| {

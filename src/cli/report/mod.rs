@@ -3,6 +3,7 @@
 mod audit;
 mod fix;
 mod plan;
+mod run;
 mod scout;
 mod table;
 mod text;
@@ -11,6 +12,7 @@ mod workflow;
 pub use audit::audited;
 pub use fix::{fixed, not_fixed};
 pub use plan::{not_planned, plan};
+pub use run::{ran, told};
 pub use scout::scouted;
 pub use table::table;
 

@@ -7,7 +7,7 @@ use super::sample::Sample;
 use crate::support::git;
 
 /// Programs that the documents may use beside ours; each has to be there for a reader of these pages.
-const KNOWN: [&str; 23] = [
+const KNOWN: [&str; 24] = [
     "echo",
     "gh",
     "shasum",
@@ -24,6 +24,7 @@ const KNOWN: [&str; 23] = [
     "ls",
     "mkdir",
     "openssl",
+    "python3",
     "rm",
     "sqlite3",
     "systemctl",
