@@ -23,7 +23,7 @@ async fn s3_19_a_step_goes_from_its_assignment_to_a_validated_result() {
     assert_eq!(asked.target_pairs, ["run.py"]);
     assert_eq!(
         (asked.output_format.as_str(), asked.data_sources),
-        ("agent-findings", vec!["facts".into(), "file-plan".into()])
+        ("agent-findings", vec!["facts".into(), "context.json".into()])
     );
     let left = asked.deadline.millis() - bench.clock.now();
     assert!((590_000..=600_000).contains(&left), "ten minutes for all that a reviewer is asked: {left}");

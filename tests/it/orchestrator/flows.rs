@@ -151,7 +151,7 @@ async fn s1_20_every_kept_run_leaves_its_result() {
     let good = Crew::direct_with(Registry::builtin(), strict());
     let bad = Crew::direct_with(Double::new(Role::Manager, &[], failing(ErrorCode::InvalidInput)).alone(), strict());
     let half = Crew::direct_with(bad_critical().alone(), strict());
-    for (crew, success, results, errors) in [(&good, true, 4, 0), (&half, false, 3, 1), (&bad, false, 0, 1)] {
+    for (crew, success, results, errors) in [(&good, true, 5, 0), (&half, false, 4, 1), (&bad, false, 0, 1)] {
         let (journal, run) = bench.kept(crew, &store).await;
         let came =
             review::run_with(&bench.review().await, &journal, &RunOptions { force: true, ..RunOptions::default() })
@@ -183,7 +183,7 @@ async fn a_cancelled_run_keeps_what_is_finished_and_leaves_its_result() {
     let shelf = Shelf::new(bench.dir.path().join("runs").join(run.to_string()));
     let result: PipelineResult = shelf.read(RESULT).unwrap().unwrap();
     let done: Vec<&str> = result.results.iter().map(|output| output.agent_name.as_str()).collect();
-    assert_eq!((result.success, done), (false, vec!["scout", "analyst"]));
+    assert_eq!((result.success, done), (false, vec!["scout", "manager", "analyst"]));
     let analysis: Document<octoswarm::artifact::swarm::IssueAnalysis> =
         shelf.read("issue-analysis.json").unwrap().unwrap();
     assert!(analysis.outcome.is_ok());
