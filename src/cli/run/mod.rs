@@ -1,5 +1,7 @@
 //! `octoswarm run`: a described feature, from the plan to the review.
 
+pub mod args;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -8,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::interrupt::{Interrupt, Interrupts};
 use super::plan::read_text;
-use super::{EXIT_PARTIAL, Exit, Failure, args, report};
+use super::{EXIT_PARTIAL, Exit, Failure, report};
 use crate::app::local::{self, Chosen, Ran, Running, Where};
 use crate::domain::Class;
 
