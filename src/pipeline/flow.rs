@@ -413,6 +413,6 @@ mod tests {
             }
         }
         let needed = super::super::contribute::CONTRIBUTE.with_needs(&[Role::Explorer]);
-        assert_eq!(needed, [Role::Scout, Role::Analyst, Role::Explorer]);
+        assert_eq!(needed, [Role::Scout, Role::Manager, Role::Analyst, Role::Explorer]);
     }
 }
