@@ -375,7 +375,8 @@ pub(super) fn input(cx: &Context, facts: &Value, step: &Step, outputs: &Outputs,
     AgentInput {
         project_context: made(Role::Manager).and_then(|document| ProjectContext::deserialize(&*document).ok()),
         plan: made(Role::Planner).and_then(|document| Plan::deserialize(&*document).ok()),
-        task: options.task.clone(),
+        // A task is given to those who work on its kind; to the others the wish says the same.
+        task: options.task.clone().filter(|task| step.role.can_handle(task)),
         user_input: options.user_input.clone(),
         history,
         facts: facts.clone(),
