@@ -238,7 +238,7 @@ impl World {
         let calls = self.github.calls().split_off(calls_before);
 
         let observer = Observer::open(&self.server.state).await.unwrap();
-        let timelines = observer.timelines(5).await.unwrap();
+        let timelines = observer.timelines(50).await.unwrap();
         let runs = timelines.iter().flat_map(|timeline| &timeline.jobs).flat_map(|job| &job.runs);
         let run = runs.max_by_key(|run| run.run.started_at).unwrap();
         let mut lines: Vec<(i64, String)> = vec![(run.run.started_at, "run".into())];
@@ -307,7 +307,7 @@ impl World {
         assert!(self.own_pulls() > own_before, "no pull request for the issue: {said:?}");
         let calls = self.github.calls().split_off(calls_before);
         let observer = Observer::open(&self.server.state).await.unwrap();
-        let timelines = observer.timelines(5).await.unwrap();
+        let timelines = observer.timelines(50).await.unwrap();
         let runs = timelines.iter().flat_map(|timeline| &timeline.jobs).flat_map(|job| &job.runs);
         let run = runs.filter(|run| run.run.kind != "review").max_by_key(|run| run.run.started_at).unwrap();
         let first = run.steps.iter().map(|step| step.started_at).min().unwrap_or(began.1);

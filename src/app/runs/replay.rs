@@ -68,13 +68,14 @@ pub async fn replay(archive: &Archive, run: RunRow, cancel: &CancellationToken) 
     if run.state == RunState::Running {
         return Err(not("it goes on".to_owned(), "`octoswarm runs watch` follows it to its end").into());
     }
+    let repository = run.repository.ok_or_else(|| {
+        let hint = "only runs of a server can be replayed; `octoswarm run` with `--force` does a local one again";
+        not("it belongs to no repository on GitHub".to_owned(), hint)
+    })?;
     let works = [REVIEW.name, FIX.name, CONTRIBUTE.name];
     let known = |flow: &&Flow| flow.name == run.kind && works.contains(&flow.name);
     let flow = FLOWS.iter().find(known).ok_or_else(|| {
-        not(format!("this version has no flow of the kind `{}`", run.kind), "replay it with the version that made it")
-    })?;
-    let repository = run.repository.ok_or_else(|| {
-        not("it belongs to no repository on GitHub".to_owned(), "only runs of a server can be replayed")
+        not(format!("runs of the kind `{}` are not", run.kind), "reviews, fixes and contributions can be replayed")
     })?;
     let mut steps = archive.store.steps(run.id).await?;
     let kept = |step: &StepRow| step.name == FACTS && step.state == StepState::Done;
