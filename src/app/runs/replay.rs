@@ -75,7 +75,7 @@ pub async fn replay(archive: &Archive, run: RunRow, cancel: &CancellationToken) 
     let works = [REVIEW.name, FIX.name, CONTRIBUTE.name];
     let known = |flow: &&Flow| flow.name == run.kind && works.contains(&flow.name);
     let flow = FLOWS.iter().find(known).ok_or_else(|| {
-        not(format!("runs of the kind `{}` are not", run.kind), "reviews, fixes and contributions can be replayed")
+        not(format!("there is no flow of the kind `{}` to replay", run.kind), "reviews, fixes and contributions can be")
     })?;
     let mut steps = archive.store.steps(run.id).await?;
     let kept = |step: &StepRow| step.name == FACTS && step.state == StepState::Done;
