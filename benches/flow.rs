@@ -240,7 +240,7 @@ impl World {
         let observer = Observer::open(&self.server.state).await.unwrap();
         let timelines = observer.timelines(50).await.unwrap();
         let runs = timelines.iter().flat_map(|timeline| &timeline.jobs).flat_map(|job| &job.runs);
-        let run = runs.max_by_key(|run| run.run.started_at).unwrap();
+        let run = runs.filter(|run| run.run.kind == "review").max_by_key(|run| run.run.started_at).unwrap();
         let mut lines: Vec<(i64, String)> = vec![(run.run.started_at, "run".into())];
         lines.extend(calls.iter().map(|call| (call.at, format!("  {} {}", call.method, call.path))));
         for step in &run.steps {
@@ -309,7 +309,7 @@ impl World {
         let observer = Observer::open(&self.server.state).await.unwrap();
         let timelines = observer.timelines(50).await.unwrap();
         let runs = timelines.iter().flat_map(|timeline| &timeline.jobs).flat_map(|job| &job.runs);
-        let run = runs.filter(|run| run.run.kind != "review").max_by_key(|run| run.run.started_at).unwrap();
+        let run = runs.filter(|run| run.run.kind == "contribute").max_by_key(|run| run.run.started_at).unwrap();
         let first = run.steps.iter().map(|step| step.started_at).min().unwrap_or(began.1);
         let agents: Vec<String> = run
             .steps
