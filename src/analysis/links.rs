@@ -9,6 +9,7 @@ use super::engine::{Hit, finish};
 use super::lines::Lines;
 use super::{RuleInfo, language};
 use crate::domain::{Category, Finding, Fingerprint, RuleId, Severity};
+use crate::stdx::path::normal;
 
 /// Extensions that site generators add or take away.
 const PAGES: &[&str] = &["md", "mdx", "markdown", "rst", "html", "adoc", "txt"];
@@ -110,7 +111,7 @@ fn leads_somewhere(path: &str, target: &str, exists: &dyn Fn(&str) -> bool) -> b
         return page || from_root(path, rest, exists);
     }
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    match normalise(&format!("{folder}/{decoded}")) {
+    match normal(&format!("{folder}/{decoded}")) {
         // Above the root are GitHub's own pages, `../../issues`.
         None => true,
         // Below a folder of documentation, pages have the addresses that a generator gives them.
@@ -144,24 +145,9 @@ fn from_root(path: &str, rest: &str, exists: &dyn Fn(&str) -> bool) -> bool {
     let folders: Vec<&str> = path.split('/').collect();
     (0..folders.len()).any(|depth| {
         let base = folders.get(..depth).unwrap_or_default().join("/");
-        let at = |middle: &str| normalise(&format!("{base}/{middle}/{rest}")).is_some_and(|found| exists(&found));
+        let at = |middle: &str| normal(&format!("{base}/{middle}/{rest}")).is_some_and(|found| exists(&found));
         at("") || ROOTS.iter().any(|root| at(root))
     })
-}
-
-/// Resolves `.` and `..`; `None` when that leaves the tree.
-fn normalise(path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 fn has_scheme(target: &str) -> bool {

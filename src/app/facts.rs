@@ -39,15 +39,7 @@ impl App {
         // A sweep has looked at its own.
         let candidates = if swept.is_some() { Vec::new() } else { repo.issues_labeled(&config.label).await? };
         Ok(ContributeFacts {
-            repository: RepositoryFacts {
-                owner: info.name.owner().to_owned(),
-                name: info.name.name().to_owned(),
-                url: info.html_url.clone(),
-                default_branch: info.default_branch.clone(),
-                language: info.language.clone(),
-                stars: info.stars,
-                license: info.license.clone(),
-            },
+            repository: repository_facts(info),
             base: base.clone(),
             issue: IssueFacts {
                 number: number.0,
@@ -80,5 +72,18 @@ impl App {
             settings,
             warnings: Vec::new(),
         })
+    }
+}
+
+/// What the agents are told of a repository.
+pub(super) fn repository_facts(info: &RepoInfo) -> RepositoryFacts {
+    RepositoryFacts {
+        owner: info.name.owner().to_owned(),
+        name: info.name.name().to_owned(),
+        url: info.html_url.clone(),
+        default_branch: info.default_branch.clone(),
+        language: info.language.clone(),
+        stars: info.stars,
+        license: info.license.clone(),
     }
 }

@@ -12,6 +12,7 @@ use super::survey::{self, Class, Survey, name};
 use super::words;
 use crate::agent::Error;
 use crate::artifact::swarm::BuildCommands;
+use crate::stdx::path::join;
 use crate::workspace::Tree;
 
 /// Manifests and settings that are read, each where it lies nearest to the root.
@@ -256,10 +257,6 @@ fn from_make(manifests: &Manifests, project: &mut Project) {
     if project.manager.is_empty() {
         project.manager = program.to_owned();
     }
-}
-
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 /// Folders whose manifests are not the project's own.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::packages::{PackageKind, Packages};
 use super::survey::{Class, Survey, name};
 use crate::analysis::{Import, Language};
+use crate::stdx::path::{join, normal};
 
 /// Folders that absolute imports of Python may begin in.
 const MAX_ROOTS: usize = 64;
@@ -257,27 +258,6 @@ fn module_folder(path: &str) -> String {
 
 pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-pub(super) fn join(folder: &str, rest: &str) -> String {
-    match (folder, rest) {
-        ("", rest) => rest.to_owned(),
-        (folder, "") => folder.to_owned(),
-        (folder, rest) => format!("{folder}/{rest}"),
-    }
-}
-
-/// A path without `.` and `..`; none when it leaves the repository.
-fn normal(path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::github::{self, Github, IssueInfo, IssuePage, LinkedPullInfo, Public, 
 use crate::stdx::text::iso8601;
 
 use super::Error;
+use super::facts::repository_facts;
 
 pub use crate::agent::Point;
 pub use crate::agent::rank::{Chance, MOST_ALTERNATIVES, Obstacle, Ranked};
@@ -153,7 +154,7 @@ async fn as_app(name: &RepoName, config: &ServerConfig, clock: &Clock) -> Result
 
 async fn through_app((repo, info): &(Repo, RepoInfo), search: &Search, clock: &Clock) -> Result<Scouted, Error> {
     let page = repo.issues_open(&search.labels, PAGES).await?;
-    let facts = facts(info);
+    let facts = repository_facts(info);
     let mut scouted = Scouted::of(&facts, page.issues.iter().map(listed).collect(), search, clock).await?;
     // What a listing does not tell is asked of those alone that would be shown.
     for _ in 0..search.most {
@@ -179,7 +180,8 @@ async fn openly(name: &RepoName, search: &Search, start: &Start, clock: &Clock) 
     let public = Public::new(api_url, clock)?;
     let info = public.info(name).await?;
     let page = public.issues_open(name, &search.labels, PAGES).await?;
-    let mut scouted = Scouted::of(&facts(&info), page.issues.iter().map(listed).collect(), search, clock).await?;
+    let mut scouted =
+        Scouted::of(&repository_facts(&info), page.issues.iter().map(listed).collect(), search, clock).await?;
     if let Start::Configured(_) = start {
         scouted.notes.push(format!("the App is not installed on {name}: it was read as anybody may read it"));
     }
@@ -198,18 +200,6 @@ async fn ranked(issues: Vec<Listed>, labels: Vec<String>, now: i64) -> Result<Ve
     let engine = Engine::embedded()?;
     let ranking = tokio::task::spawn_blocking(move || rank::rank(&engine, issues, &labels, now));
     ranking.await.map_err(|error| Error::Path(format!("the issues could not be ranked: {error}")))
-}
-
-fn facts(info: &RepoInfo) -> RepositoryFacts {
-    RepositoryFacts {
-        owner: info.name.owner().to_owned(),
-        name: info.name.name().to_owned(),
-        url: info.html_url.clone(),
-        default_branch: info.default_branch.clone(),
-        language: info.language.clone(),
-        stars: info.stars,
-        license: info.license.clone(),
-    }
 }
 
 fn listed(issue: &IssueInfo) -> Listed {

@@ -8,13 +8,14 @@ use regex::Regex;
 use super::super::explorer;
 use super::super::library::Reading;
 use super::super::naming::{self, Casing};
-use super::super::resolve::{folder, join};
+use super::super::resolve::folder;
 use super::super::retrieval::{self, Hit};
 use super::super::survey::{self, Class, name};
 use super::super::words;
 use super::wish;
 use crate::analysis::Language;
 use crate::artifact::plan::TaskKind;
+use crate::stdx::path::join;
 
 /// Files that a wish is said to touch; those that it names itself come beside them.
 const MAX_FILES: usize = 3;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::source::{File, Source};
 use crate::agent::contribute::Class;
 use crate::analysis::{Import, Language};
+use crate::stdx::path::{join, normal};
 
 /// A drawing of more says less.
 const MAX_NODES: usize = 24;
@@ -160,7 +161,7 @@ impl<'a> Resolver<'a> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let base = match from.strip_prefix("@/").or_else(|| from.strip_prefix("~/")) {
             Some(rest) => join("src", rest),
-            None if from.starts_with('.') => relative(folder, from)?,
+            None if from.starts_with('.') => normal(&join(folder, from))?,
             None => return None,
         };
         const ENDS: [&str; 8] = ["ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts"];
@@ -258,27 +259,4 @@ fn largest(mut names: BTreeMap<&str, String>) -> (BTreeMap<&str, String>, usize)
         OTHER.clone_into(name);
     }
     (names, dropped.len())
-}
-
-fn join(folder: &str, name: &str) -> String {
-    match (folder, name) {
-        ("", name) => name.to_owned(),
-        (folder, "") => folder.to_owned(),
-        (folder, name) => format!("{folder}/{name}"),
-    }
-}
-
-/// A path relative to a folder; none when it leaves the codebase.
-fn relative(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
