@@ -15,6 +15,7 @@ pub mod artifact;
 pub mod config;
 pub mod github;
 pub mod mailbox;
+pub mod sandbox;
 pub mod workspace;
 
 // Crew.

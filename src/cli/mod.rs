@@ -71,6 +71,10 @@ type Exit = Result<ExitCode, Failure>;
 
 /// Reads the arguments, runs the verb, tells the exit code.
 pub fn main() -> ExitCode {
+    // Before anything is begun: a helper of the sandbox has one thread and knows nothing.
+    if let Some(code) = crate::app::sandbox_helper(std::env::args_os()) {
+        return code;
+    }
     // One crypto provider in the whole program, chosen before anyone asks for the default.
     let _already_installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let args = match Args::try_parse() {

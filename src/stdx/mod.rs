@@ -1,6 +1,6 @@
 //! What the standard library lacks: waits that double, hashes as hex, differences of JSON values, atomic files, disks,
 //! hosts, keys in PEM, errors in one line, paths in a tree, text trimming, unguessable words, flat pictures, folders that
-//! go with their process, this process.
+//! go with their process, files read past no link, this process.
 //!
 //! Promise: small, pure where possible, tested here.
 //! Never: no word of our trade; nothing here knows what a pull request is.
@@ -12,6 +12,7 @@ pub mod error;
 pub mod file;
 pub mod hash;
 pub mod net;
+pub mod nofollow;
 pub mod path;
 pub mod pem;
 pub mod png;

@@ -27,7 +27,15 @@ impl Scratch {
     /// # Errors
     /// The I/O error; no folder is left then.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix(prefix).rand_bytes(RANDOM).tempdir()?;
+        Self::new_in(&std::env::temp_dir(), prefix)
+    }
+
+    /// The same in another folder than the temporary one.
+    ///
+    /// # Errors
+    /// As [`Scratch::new`].
+    pub fn new_in(parent: &Path, prefix: &str) -> io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix(prefix).rand_bytes(RANDOM).tempdir_in(parent)?;
         let held = open_folder(dir.path())?;
         held.try_lock()?;
         Ok(Self { dir, _held: held })

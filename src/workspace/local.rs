@@ -20,7 +20,7 @@ use super::change::{Change, Side, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
 use super::limits::Limits;
-use super::nofollow::Folder;
+use crate::stdx::nofollow::Folder;
 use super::snapshot;
 use crate::stdx::text::edits;
 

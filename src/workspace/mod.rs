@@ -18,7 +18,6 @@ mod limits;
 pub mod local;
 mod mirror;
 mod names;
-mod nofollow;
 mod objects;
 mod packet;
 pub mod patch;

@@ -8,7 +8,7 @@ use ignore::gitignore::GitignoreBuilder;
 use super::change::is_binary;
 use super::error::{AtPath, Doing, Error};
 use super::limits::Limits;
-use super::nofollow::{Folder, Found, from_git};
+use crate::stdx::nofollow::{Folder, Found, from_git};
 use super::tree::{self, Entry, MODE_EXECUTABLE, MODE_FILE, MODE_LINK, MODE_SUBMODULE, MODE_TREE};
 use crate::stdx::text::binary_size;
 

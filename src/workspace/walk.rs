@@ -10,7 +10,7 @@ use ignore::WalkBuilder;
 use super::change::Side;
 use super::error::{AtPath, Error};
 use super::limits::Limits;
-use super::nofollow::{self, Folder};
+use crate::stdx::nofollow::{self, Folder};
 use super::tree;
 use crate::stdx::text::binary_size;
 

@@ -38,6 +38,7 @@ mod publish;
 mod queue;
 mod reconcile;
 mod runs;
+mod sandbox;
 mod scout;
 mod setup;
 mod store;

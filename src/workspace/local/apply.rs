@@ -10,7 +10,7 @@ use super::super::build;
 use super::super::change::Inner;
 use super::super::edit::Edit;
 use super::super::error::{AtPath, Doing, Error};
-use super::super::nofollow::Found;
+use crate::stdx::nofollow::Found;
 use super::super::snapshot::clean;
 use super::super::tree::{self, Entry};
 use super::super::worktree::{Slot, Staged, WorkTree};

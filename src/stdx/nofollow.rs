@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 /// What stands at a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub enum Found {
     File {
         bytes: Vec<u8>,
         executable: bool,
@@ -26,21 +26,21 @@ pub(super) enum Found {
 
 /// An open folder that paths are read below.
 #[derive(Debug)]
-pub(super) struct Folder(OwnedFd);
+pub struct Folder(OwnedFd);
 
 impl Folder {
     /// The folder itself may be reached through links: its caller chose it.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
-    pub(super) fn handle(&self) -> io::Result<OwnedFd> {
+    pub fn handle(&self) -> io::Result<OwnedFd> {
         self.0.try_clone()
     }
 
     /// Reads at most `most` bytes at a relative path of plain names.
-    pub(super) fn read(&self, path: &Path, most: u64) -> io::Result<Found> {
+    pub fn read(&self, path: &Path, most: u64) -> io::Result<Found> {
         match self.look(path, most) {
             Ok(found) => Ok(found),
             Err(Errno::NOENT) => Ok(Found::Missing),
@@ -95,6 +95,6 @@ impl Folder {
 }
 
 /// A path as git writes it: bytes, nothing else.
-pub(super) fn from_git(bytes: &[u8]) -> &Path {
+pub fn from_git(bytes: &[u8]) -> &Path {
     Path::new(std::ffi::OsStr::from_bytes(bytes))
 }

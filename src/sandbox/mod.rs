@@ -1,0 +1,66 @@
+//! Where other people's code runs: a repository's commands, and linters that read its configuration.
+//!
+//! Promise: without network, host files, our environment or anything of git; capped in time, memory, processes, disk and output; gone
+//! without a trace when it is over. Where that cannot be had, nothing runs.
+//! Never: a command outside the walls; a path of theirs followed by us; a word of theirs believed.
+//!
+//! The walls, from outside in: a user of its own (where we are root), limits of the process, bubblewrap's namespaces and mounts, a list
+//! of system calls, Landlock. A watch beside them sums up what all processes take.
+
+#[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
+mod launch;
+#[cfg(target_os = "linux")]
+mod seccomp;
+
+mod census;
+mod clear;
+mod groups;
+mod limits;
+mod output;
+mod plan;
+mod probe;
+mod run;
+mod walls;
+mod workplace;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+pub use limits::Limits;
+pub use output::Output;
+pub use probe::{Check, Probe, Unavailable, Verdict};
+pub use run::{Command, Ended, Error, Excess, Ran, Sandbox, Settings};
+pub use workplace::{Entry, PREFIX, Seen, Use, Workplace};
+
+/// With this as its first argument the program is one of the sandbox's own, and nothing else of it is begun.
+pub const VERB: &str = "sandbox-helper";
+
+/// The other lives of this program: launcher and last wall. `None` when it was started as itself.
+pub fn helper(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let _program = args.next();
+    if args.next()? != VERB {
+        return None;
+    }
+    let (code, why) = play(&args.collect::<Vec<_>>());
+    // Nobody reads more than this.
+    let _unheard = writeln!(std::io::stderr(), "octoswarm: {why}");
+    Some(ExitCode::from(code))
+}
+
+#[cfg(target_os = "linux")]
+fn play(args: &[OsString]) -> (u8, String) {
+    match args.split_first() {
+        Some((part, rest)) if part == "inner" => inner::become_command(rest),
+        Some((part, [])) if part == "examine" => inner::examine(),
+        Some((part, [plan])) if part == "launch" => (inner::NOT_STARTED, launch::launch(&plan.to_string_lossy())),
+        _ => (2, "this part of octoswarm is for its sandbox alone".to_owned()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn play(_: &[OsString]) -> (u8, String) {
+    (2, "there is no sandbox on this system".to_owned())
+}

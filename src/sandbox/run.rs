@@ -1,0 +1,510 @@
+//! One call: begin it, watch it, end it, say what it did.
+
+use std::collections::BTreeMap;
+use std::io::{self, PipeReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::census::{Census, Taken};
+use super::output::Kept;
+use super::plan::Plan;
+use super::groups::{Group, Groups};
+use super::probe::{self, Inside, Probe, Unavailable};
+use super::walls::{Bind, HELPER, HOME, WORK};
+use super::{Limits, Output, VERB, Workplace};
+use crate::stdx::text::{binary_size, count};
+
+/// Between two looks at what the processes take.
+const LOOK: Duration = Duration::from_millis(50);
+/// Looking at the disk takes as long as the tree is large: it may have one part in so many of the time.
+const DISK_SHARE: u32 = 10;
+/// What the machine itself must have left, in KiB: below, the command goes before others do.
+const MACHINE_MEMORY: u64 = 256 * 1024;
+/// The first number of our users: above what systems give to people, services and containers.
+const FIRST_USER: u32 = 1_900_000_000;
+/// Where no such number may be had, as in some containers.
+const NOBODY: u32 = 65_534;
+
+/// What the sandbox is made of on this machine.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// This program's file, which is started again as launcher and as the innermost wall.
+    pub helper: PathBuf,
+    /// bubblewrap's file; looked for where systems have it when not named.
+    pub bwrap: Option<PathBuf>,
+    /// Folders with toolchains beside the system's, shown read-only where they are.
+    pub tools: Vec<PathBuf>,
+    /// Where work trees are made.
+    pub scratch: PathBuf,
+}
+
+/// Proved to work at its making. Clones share everything.
+#[derive(Debug, Clone)]
+pub struct Sandbox(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: Settings,
+    bwrap: probe::Bwrap,
+    /// Whom work trees belong to is counted up from here; `None` for an ordinary user, who has no choice.
+    user: Option<u32>,
+    users: AtomicU64,
+    groups: Groups,
+    probe: Probe,
+}
+
+/// Something to be run.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// The program, found by `PATH`, and its arguments.
+    pub argv: Vec<String>,
+    /// Below the work tree; empty for its root.
+    pub dir: String,
+    /// Beside what every command has: `PATH`, `HOME`, `TMPDIR`, `LANG`, `CI`, `NO_COLOR`, `TERM`.
+    pub env: BTreeMap<String, String>,
+    pub limits: Limits,
+}
+
+impl Command {
+    /// With the default limits, in the root of the work tree.
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        let argv = argv.into_iter().map(Into::into).collect();
+        Self { argv, dir: String::new(), env: BTreeMap::new(), limits: Limits::default() }
+    }
+
+    /// As a person would type it, for `sh`.
+    pub fn shell(line: &str) -> Self {
+        Self::new(["/bin/sh", "-c", line])
+    }
+}
+
+/// What a command did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    pub ended: Ended,
+    pub wall: Duration,
+    /// Processor time of all its processes, as far as it was seen: what lives shorter than a look may be missing.
+    pub cpu: Duration,
+    /// Bytes that its processes had in memory at most, as far as it was seen.
+    pub peak_memory: u64,
+    pub output: Output,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself; a signal counts 128 and its number, as shells have it.
+    Exit(i32),
+    /// We stopped it.
+    Stopped(Excess),
+}
+
+impl Ended {
+    pub fn is_success(&self) -> bool {
+        *self == Self::Exit(0)
+    }
+}
+
+/// What it took too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    Wall(Duration),
+    Cpu(Duration),
+    Memory(u64),
+    Processes(u64),
+    Disk(u64),
+    Entries(u64),
+    Depth,
+    Output(u64),
+    /// The machine had hardly any memory left.
+    Machine,
+}
+
+impl std::fmt::Display for Excess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Wall(limit) => write!(f, "it was not done within {} s", limit.as_secs_f64()),
+            Self::Cpu(limit) => write!(f, "it took more than {} s of processor time", limit.as_secs_f64()),
+            Self::Memory(limit) => write!(f, "it took more than {} of memory", binary_size(*limit)),
+            Self::Processes(limit) => write!(f, "it had more than {} at once", count_of(*limit, "process")),
+            Self::Disk(limit) => write!(f, "it wrote more than {} into the work tree", binary_size(*limit)),
+            Self::Entries(limit) => write!(f, "it made more than {}", count_of(*limit, "file")),
+            Self::Depth => write!(f, "it made folders within folders beyond any use"),
+            Self::Output(limit) => write!(f, "it printed more than {}", binary_size(*limit)),
+            Self::Machine => write!(f, "the machine had hardly any memory left"),
+        }
+    }
+}
+
+fn count_of(n: u64, noun: &str) -> String {
+    if noun == "process" { format!("{n} processes") } else { count(usize::try_from(n).unwrap_or(usize::MAX), noun) }
+}
+
+/// The command was not run, or nobody knows what it did.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the sandbox could not be built: {0}")]
+    Walls(String),
+    #[error("{0:?} is no folder of the work tree")]
+    Folder(String),
+    #[error("the work was cancelled")]
+    Cancelled,
+    #[error("{doing} failed")]
+    Io {
+        doing: &'static str,
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io { doing, source }
+}
+
+impl Sandbox {
+    /// Probes the machine, a command in the sandbox included.
+    ///
+    /// # Errors
+    /// What is missing, with what to do about it.
+    pub async fn open(settings: Settings) -> Result<Self, Unavailable> {
+        off_thread(move || Self::open_here(settings)).await.unwrap_or_else(|why| Err(Unavailable::from_panic(why)))
+    }
+
+    fn open_here(settings: Settings) -> Result<Self, Unavailable> {
+        let found = probe::look(&settings)?;
+        let user = found.root.then_some(if found.own_users { FIRST_USER + std::process::id() % 1000 * 1000 } else { NOBODY });
+        let mut inner = Inner {
+            settings,
+            bwrap: found.bwrap,
+            user,
+            users: AtomicU64::new(0),
+            groups: found.groups,
+            probe: found.probe,
+        };
+        let seen = look_around(&inner);
+        inner.probe.conclude(seen)?;
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// What was looked at and found.
+    pub fn probe(&self) -> &Probe {
+        &self.0.probe
+    }
+
+    /// An empty work tree.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn workplace(&self) -> io::Result<Workplace> {
+        self.0.workplace()
+    }
+
+    /// Runs a command to its end, or ends it.
+    ///
+    /// # Errors
+    /// The walls cannot be built, the work was cancelled (nothing of it runs any more then), or the system's.
+    pub async fn run(&self, place: &Workplace, command: Command, cancel: &CancellationToken) -> Result<Ran, Error> {
+        let job = Job::of(&self.0, place, &command)?;
+        let cancel = cancel.child_token();
+        // If the caller leaves, the command ends.
+        let _left = cancel.clone().drop_guard();
+        off_thread(move || job.run(&cancel)).await.map_err(|_| Error::Cancelled)?
+    }
+}
+
+/// A thread that lives as long as the process that it starts, which dies with it.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    let (say, hear) = tokio::sync::oneshot::channel();
+    let begun = thread::Builder::new().name("sandbox".to_owned()).spawn(move || drop(say.send(work())));
+    begun.map_err(|error| error.to_string())?;
+    hear.await.map_err(|_| "a thread of the sandbox has panicked".to_owned())
+}
+
+impl Inner {
+    fn workplace(&self) -> io::Result<Workplace> {
+        let owner = self.user.map(|first| match first {
+            NOBODY => NOBODY,
+            first => first + u32::try_from(self.users.fetch_add(1, Ordering::Relaxed) % 1000).unwrap_or(0),
+        });
+        Workplace::new(&self.settings.scratch, owner)
+    }
+}
+
+/// Has this program look around in there.
+fn look_around(inner: &Inner) -> Result<Inside, String> {
+    let place = inner.workplace().map_err(|error| format!("no folder for work trees: {error}"))?;
+    let mut command = Command::new([HELPER, VERB, "examine"]);
+    command.limits.wall = Duration::from_secs(20);
+    let job = Job::of(inner, &place, &command).map_err(|error| error.to_string())?;
+    let ran = job.run(&CancellationToken::new()).map_err(|error| crate::stdx::error::chain(&error))?;
+    let said = ran.output.text.open();
+    serde_json::from_str(said).map_err(|_| format!("{:?}: {}", ran.ended, said.trim()))
+}
+
+/// A command with all that it needs.
+struct Job {
+    helper: PathBuf,
+    plan: Plan,
+    work: Work,
+    group: Group,
+}
+
+/// What is looked at on the disk.
+struct Work {
+    path: PathBuf,
+    before: super::Use,
+}
+
+impl Job {
+    fn of(inner: &Inner, place: &Workplace, command: &Command) -> Result<Self, Error> {
+        let dir = if command.dir.is_empty() { WORK.to_owned() } else { format!("{WORK}/{}", command.dir) };
+        let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+        if !Path::new(&command.dir).components().all(plain) || command.argv.iter().any(|arg| arg.contains('\0')) {
+            return Err(Error::Folder(command.dir.clone()));
+        }
+        let mut binds = vec![Bind::writable(place.path(), WORK), Bind::read_only(&inner.settings.helper, HELPER)];
+        let mut path: Vec<String> = Vec::new();
+        for tool in &inner.settings.tools {
+            let at = tool.to_string_lossy().into_owned();
+            let bin = tool.join("bin");
+            path.push(if bin.is_dir() { bin.to_string_lossy().into_owned() } else { at.clone() });
+            binds.push(Bind::read_only(tool, at));
+        }
+        let known = inner.probe.accounts();
+        binds.extend(known.iter().map(|(name, file)| Bind::read_only(file, format!("/etc/{name}"))));
+        path.extend(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(str::to_owned));
+        let common = [
+            ("PATH", path.join(":")),
+            ("HOME", HOME.to_owned()),
+            ("USER", "sandbox".to_owned()),
+            ("LOGNAME", "sandbox".to_owned()),
+            ("TMPDIR", "/tmp".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TZ", "UTC".to_owned()),
+            ("CI", "true".to_owned()),
+            ("TERM", "dumb".to_owned()),
+            ("NO_COLOR", "1".to_owned()),
+        ];
+        let mut env: BTreeMap<String, String> = common.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        env.extend(command.env.clone());
+        let before = place.used().map_err(io_error("counting the work tree"))?;
+        let group = inner.groups.make(&command.limits);
+        let plan = Plan {
+            parent: i32::try_from(std::process::id()).unwrap_or(i32::MAX),
+            bwrap: inner.bwrap.path.clone(),
+            forbids_user_namespaces: inner.bwrap.forbids_user_namespaces,
+            user: place.owner(),
+            groups: group.entrances(),
+            binds,
+            dir,
+            env: env.into_iter().collect(),
+            command: command.argv.clone(),
+            limits: command.limits.clone(),
+        };
+        let work = Work { path: place.path().to_owned(), before };
+        Ok(Self { helper: inner.settings.helper.clone(), plan, work, group })
+    }
+
+    fn run(self, cancel: &CancellationToken) -> Result<Ran, Error> {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let limits = &self.plan.limits;
+        let told = serde_json::to_string(&self.plan).map_err(|error| Error::Walls(error.to_string()))?;
+        let (said, say) = io::pipe().map_err(io_error("making a pipe"))?;
+        let (status, tell) = io::pipe().map_err(io_error("making a pipe"))?;
+        let both = say.try_clone().map_err(io_error("making a pipe"))?;
+        #[expect(clippy::disallowed_methods, reason = "the sandbox starts processes")]
+        let mut launcher = std::process::Command::new(&self.helper);
+        launcher.arg(VERB).arg("launch").arg(told).env_clear().current_dir("/");
+        launcher.stdin(Stdio::from(tell)).stdout(Stdio::from(say)).stderr(Stdio::from(both));
+        let began = Instant::now();
+        let child = launcher.spawn().map_err(io_error("starting the launcher"))?;
+        // Its copies of the pipes' ends, which would keep them open.
+        drop(launcher);
+        let kept = Arc::new(Mutex::new(Kept::new(limits.output)));
+        let reader = reading(said, kept.clone())?;
+        let status = thread::spawn(move || read_status(status));
+
+        let mut watch = Watch { child, census: Census::default(), work: &self.work, limits, peak: 0, cpu: Duration::ZERO };
+        let ended = watch.until_over(began, cancel, &kept);
+        let (peak_memory, cpu) = (watch.peak, watch.cpu);
+        drop(watch);
+        let told = self.group.close();
+        // The pipes close with the last process.
+        let (_, status) = (reader.join(), status.join());
+        let wall = began.elapsed();
+        let kept = std::mem::replace(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner), Kept::new(0));
+        let output = kept.finish();
+        let status = status.unwrap_or_default();
+        let ended = match ended? {
+            Over::Stopped(excess) => Ended::Stopped(excess),
+            Over::Exited if !status.begun => return Err(Error::Walls(output.text.open().trim().to_owned())),
+            // bubblewrap was killed by somebody else, the system for one.
+            Over::Exited => Ended::Exit(status.code.unwrap_or(137)),
+        };
+        let ended = if told.out_of_memory && ended != Ended::Exit(0) {
+            Ended::Stopped(Excess::Memory(limits.memory))
+        } else {
+            ended
+        };
+        Ok(Ran { ended, wall, cpu, peak_memory: peak_memory.max(told.peak_memory), output })
+    }
+}
+
+fn reading(mut from: PipeReader, kept: Arc<Mutex<Kept>>) -> Result<thread::JoinHandle<()>, Error> {
+    let read = move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(read) = from.read(&mut buffer) {
+            if read == 0 {
+                return;
+            }
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..read]);
+        }
+    };
+    thread::Builder::new().name("sandbox output".to_owned()).spawn(read).map_err(io_error("starting a thread"))
+}
+
+/// What bubblewrap tells of itself, one JSON document a line.
+#[derive(Debug, Default)]
+struct Status {
+    begun: bool,
+    code: Option<i32>,
+}
+
+#[derive(Deserialize)]
+struct StatusLine {
+    #[serde(rename = "child-pid")]
+    child: Option<i32>,
+    #[serde(rename = "exit-code")]
+    code: Option<i32>,
+}
+
+fn read_status(from: PipeReader) -> Status {
+    let mut status = Status::default();
+    let lines = serde_json::Deserializer::from_reader(from.take(64 * 1024)).into_iter::<StatusLine>();
+    for line in lines.map_while(Result::ok) {
+        status.begun |= line.child.is_some();
+        status.code = line.code.or(status.code);
+    }
+    status
+}
+
+enum Over {
+    Exited,
+    Stopped(Excess),
+}
+
+/// Looks after the processes until none is left.
+struct Watch<'a> {
+    child: Child,
+    census: Census,
+    work: &'a Work,
+    limits: &'a Limits,
+    peak: u64,
+    cpu: Duration,
+}
+
+impl Watch<'_> {
+    fn until_over(&mut self, began: Instant, cancel: &CancellationToken, kept: &Mutex<Kept>) -> Result<Over, Error> {
+        let mut disk_due = began + LOOK;
+        let mut look = Duration::from_millis(2);
+        loop {
+            if self.child.try_wait().map_err(io_error("waiting for the sandbox"))?.is_some() {
+                return Ok(Over::Exited);
+            }
+            if cancel.is_cancelled() {
+                self.end();
+                return Err(Error::Cancelled);
+            }
+            if began.elapsed() >= self.limits.wall {
+                return Ok(self.stop(Excess::Wall(self.limits.wall)));
+            }
+            let printed = kept.lock().unwrap_or_else(PoisonError::into_inner).total();
+            let taken = self.census.look(self.root());
+            self.peak = self.peak.max(taken.memory);
+            self.cpu = self.cpu.max(taken.cpu);
+            if let Some(excess) = self.excess(taken, printed) {
+                return Ok(self.stop(excess));
+            }
+            if Instant::now() >= disk_due {
+                let looked = Instant::now();
+                if let Some(excess) = self.on_disk() {
+                    return Ok(self.stop(excess));
+                }
+                disk_due = Instant::now() + (looked.elapsed() * DISK_SHARE).max(LOOK);
+            }
+            // Most commands are short, and a long one can wait for a look.
+            thread::sleep(look);
+            look = (look * 2).min(LOOK);
+        }
+    }
+
+    fn excess(&self, taken: Taken, printed: u64) -> Option<Excess> {
+        let limits = self.limits;
+        if taken.memory > limits.memory && self.census.memory_shared_fairly().is_none_or(|fair| fair > limits.memory) {
+            return Some(Excess::Memory(limits.memory));
+        }
+        if taken.cpu > limits.cpu {
+            return Some(Excess::Cpu(limits.cpu));
+        }
+        if taken.processes > limits.processes {
+            return Some(Excess::Processes(limits.processes));
+        }
+        if printed > limits.flood {
+            return Some(Excess::Output(limits.flood));
+        }
+        let left = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
+        left.is_some_and(|kib| kib < MACHINE_MEMORY).then_some(Excess::Machine)
+    }
+
+    fn on_disk(&self) -> Option<Excess> {
+        let (before, limits) = (self.work.before, self.limits);
+        let now = match super::workplace::used(&self.work.path) {
+            Ok(now) => now,
+            Err(error) => {
+                tracing::warn!(%error, "the work tree of a command cannot be counted");
+                return None;
+            }
+        };
+        if now.too_deep {
+            Some(Excess::Depth)
+        } else if now.bytes.saturating_sub(before.bytes) > limits.disk {
+            Some(Excess::Disk(limits.disk))
+        } else {
+            (now.entries.saturating_sub(before.entries) > limits.entries).then_some(Excess::Entries(limits.entries))
+        }
+    }
+
+    fn stop(&mut self, excess: Excess) -> Over {
+        self.end();
+        Over::Stopped(excess)
+    }
+
+    /// bubblewrap's end is the end of the first process of its namespace, and that one's of all the others'.
+    fn end(&mut self) {
+        // A number that was waited for may be somebody else's by now.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.census.look(self.root());
+            let _ended_meanwhile = self.child.kill();
+        }
+        self.census.kill();
+        let _reaped = self.child.wait();
+    }
+
+    fn root(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap_or(i32::MAX)
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
