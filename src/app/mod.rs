@@ -39,11 +39,11 @@ use crate::queue::Queue;
 use crate::store::{Pruned, Store};
 use crate::workspace::Mirrors;
 
+/// The other lives of this program, to be asked before anything is begun.
+pub use crate::sandbox::helper as sandbox_helper;
 pub use agents::{AgentInfo, agents};
 pub use error::Error;
 pub use reconcile::CaughtUp;
-/// The other lives of this program, to be asked before anything is begun.
-pub use crate::sandbox::helper as sandbox_helper;
 
 pub use crate::meter::Format;
 

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::census::{Census, Taken};
+use super::groups::{Group, Groups};
 use super::output::Kept;
 use super::plan::Plan;
-use super::groups::{Group, Groups};
 use super::probe::{self, Inside, Probe, Unavailable};
 use super::walls::{Bind, HELPER, HOME, WORK};
 use super::{Limits, Output, VERB, Workplace};
@@ -178,7 +178,8 @@ impl Sandbox {
 
     fn open_here(settings: Settings) -> Result<Self, Unavailable> {
         let found = probe::look(&settings)?;
-        let user = found.root.then_some(if found.own_users { FIRST_USER + std::process::id() % 1000 * 1000 } else { NOBODY });
+        let user =
+            found.root.then_some(if found.own_users { FIRST_USER + std::process::id() % 1000 * 1000 } else { NOBODY });
         let mut inner = Inner {
             settings,
             bwrap: found.bwrap,
@@ -291,7 +292,8 @@ impl Job {
             ("TERM", "dumb".to_owned()),
             ("NO_COLOR", "1".to_owned()),
         ];
-        let mut env: BTreeMap<String, String> = common.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut env: BTreeMap<String, String> =
+            common.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         env.extend(command.env.clone());
         let before = place.used().map_err(io_error("counting the work tree"))?;
         let group = inner.groups.make(&command.limits);
@@ -332,7 +334,8 @@ impl Job {
         let reader = reading(said, kept.clone())?;
         let status = thread::spawn(move || read_status(status));
 
-        let mut watch = Watch { child, census: Census::default(), work: &self.work, limits, peak: 0, cpu: Duration::ZERO };
+        let mut watch =
+            Watch { child, census: Census::default(), work: &self.work, limits, peak: 0, cpu: Duration::ZERO };
         let ended = watch.until_over(began, cancel, &kept);
         let (peak_memory, cpu) = (watch.peak, watch.cpu);
         drop(watch);
@@ -460,7 +463,9 @@ impl Watch<'_> {
         if printed > limits.flood {
             return Some(Excess::Output(limits.flood));
         }
-        let left = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
+        let left = std::fs::read_to_string("/proc/meminfo")
+            .ok()
+            .and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
         left.is_some_and(|kib| kib < MACHINE_MEMORY).then_some(Excess::Machine)
     }
 
