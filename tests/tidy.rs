@@ -22,7 +22,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("webhook", &["store"]),
     ("command", &[]),
     ("router", &["command", "config"]),
-    ("agent", &["artifact", "mailbox", "workspace", "analysis"]),
+    ("agent", &["artifact", "mailbox", "workspace", "analysis", "sandbox"]),
     ("pipeline", &["artifact", "mailbox", "store", "agent"]),
     ("publish", &["artifact", "store", "github", "workspace"]),
     (

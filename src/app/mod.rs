@@ -4,6 +4,7 @@
 //! Never: no parsing, no SQL, no HTTP, no Markdown of its own; each step has one room.
 
 mod agents;
+mod bench;
 mod breaker;
 pub mod calls;
 mod command;
@@ -78,6 +79,8 @@ pub struct App {
     mirrors: Arc<Mirrors>,
     /// Who does the steps of flows.
     crew: Crew,
+    /// Where repositories' commands are run.
+    bench: bench::Bench,
     /// How long ended runs and settled deliveries are kept.
     retention: Duration,
     /// When a write last worked, for `ready`.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -348,9 +349,13 @@ impl Job {
         let status = status.unwrap_or_default();
         let ended = match ended? {
             Over::Stopped(excess) => Ended::Stopped(excess),
-            Over::Exited if !status.begun => return Err(Error::Walls(output.text.open().trim().to_owned())),
-            // bubblewrap was killed by somebody else, the system for one.
-            Over::Exited => Ended::Exit(status.code.unwrap_or(137)),
+            Over::Exited(bwrap) => match (status.code, bwrap.signal()) {
+                (Some(code), _) => Ended::Exit(code),
+                // By somebody else, the system for one.
+                (None, Some(signal)) if status.begun => Ended::Exit(128 + signal),
+                // It ended without having run the command.
+                (None, _) => return Err(Error::Walls(output.text.open().trim().to_owned())),
+            },
         };
         let ended = if told.out_of_memory && ended != Ended::Exit(0) {
             Ended::Stopped(Excess::Memory(limits.memory))
@@ -400,7 +405,7 @@ fn read_status(from: PipeReader) -> Status {
 }
 
 enum Over {
-    Exited,
+    Exited(ExitStatus),
     Stopped(Excess),
 }
 
@@ -419,8 +424,8 @@ impl Watch<'_> {
         let mut disk_due = began + LOOK;
         let mut look = Duration::from_millis(2);
         loop {
-            if self.child.try_wait().map_err(io_error("waiting for the sandbox"))?.is_some() {
-                return Ok(Over::Exited);
+            if let Some(status) = self.child.try_wait().map_err(io_error("waiting for the sandbox"))? {
+                return Ok(Over::Exited(status));
             }
             if cancel.is_cancelled() {
                 self.end();
