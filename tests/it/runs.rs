@@ -314,8 +314,8 @@ async fn a_folder_without_a_state_is_told_from_one_without_runs() {
 async fn a_state_of_another_program_or_version_is_refused_and_left_alone() {
     for (sql, says) in [
         ("DROP TABLE _sqlx_migrations", "belongs to another program"),
-        ("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 2", "newer octoswarm"),
-        ("DELETE FROM _sqlx_migrations WHERE version = 2", "older octoswarm"),
+        ("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 3", "newer octoswarm"),
+        ("DELETE FROM _sqlx_migrations WHERE version = 3", "older octoswarm"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         drop(Store::open(dir.path(), Clock::system()).await.unwrap());
