@@ -1,9 +1,11 @@
 //! The scout's scheduled sweep, against the box: who has asked for it gets drafts within its caps, and nobody else anything.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use octoswarm::app::runs::Observer;
 use octoswarm::demo::{Change, Fault, OpenPull};
+use octoswarm::mailbox::{Envelope, MessageType};
 use octoswarm::store::JobState;
 use serde_json::{Value, json};
 
@@ -343,5 +345,34 @@ async fn the_schedule_sweeps_by_itself() {
     world.restart_scouting(Some(NOT_BY_ITSELF)).await;
     world.settle().await;
     assert_eq!(world.own_pulls().len(), 1);
+    world.end().await;
+}
+
+/// The priorities of what came out of the inboxes since then, by what it was about.
+fn priorities(world: &World, number: u64) -> BTreeSet<String> {
+    let messages = std::fs::read_dir(world.state_dir().join("messages/processed")).unwrap();
+    let messages = messages.map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    let assignments = messages.map(|bytes| Envelope::parse(&bytes).unwrap()).filter(|message| {
+        message.message_type == MessageType::TaskAssignment
+            && message.content["focus_area"] == format!("{REPO}#{number}")
+    });
+    assignments.map(|message| format!("{:?}", message.priority)).collect()
+}
+
+#[tokio::test]
+async fn a_sweep_asks_its_agents_at_low_priority_a_label_at_normal_and_a_command_at_high() {
+    let world = world(&on(1, 3)).await;
+    let swept = issue(&world, TITLE, BODY, Some(WELCOME)).await;
+    assert_eq!(sweep(&world).await, 1);
+    let labelled = world.ask(TITLE, BODY).await;
+    let asked = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    world.comment("ada", asked, "/swarm fix").await;
+    world.settle().await;
+    for (number, priority) in [(swept, "Low"), (labelled, "Normal"), (asked, "High")] {
+        assert_eq!(priorities(&world, number), BTreeSet::from([priority.to_owned()]), "#{number}");
+    }
+    for number in [swept, labelled, asked] {
+        world.said(number);
+    }
     world.end().await;
 }
