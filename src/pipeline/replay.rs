@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::crew::{Crew, Occasion, Order, Settings};
+use super::crew::{Crew, Occasion, Order, Progress, Settings};
 use super::flow::{Flow, Outputs, RunOptions, input};
-use super::journal::{known_output, step_key};
+use super::journal::{Told, known_output, step_key};
 use crate::agent::{self, Context, Registry, Role};
 use crate::artifact::AgentError;
 use crate::artifact::exchange::AgentConfig;
@@ -58,7 +58,8 @@ pub async fn replay(flow: &Flow, cx: &Context, facts: &Value, steps: Vec<StepRow
         let mut input = input(cx, facts, step, &given, &options);
         input.config = crew.told(role, &config);
         let other_maker = step_key(cx, role.name(), &crew.version(role), &input) != recorded.key;
-        let order = Order { role, input, config: config.clone(), occasion: Occasion::default() };
+        let (config, occasion) = (config.clone(), Occasion::default());
+        let order = Order { role, input, config, occasion, progress: Progress::default() };
         let now = match crew.ask(cx, order).await.result {
             Ok(output) => Now::Made { result: output.result, other_maker },
             Err(error) => Now::Failed { error, other_maker },
@@ -69,7 +70,10 @@ pub async fn replay(flow: &Flow, cx: &Context, facts: &Value, steps: Vec<StepRow
             (None, Now::Failed { error, .. }) => Err(error.report(role)),
             (None, _) => Err(failure(role, &recorded)),
         };
-        given.put(role, came.map(|result| known_output(cx, role, result, recorded.key.clone())));
+        given.put(
+            role,
+            came.map(|result| known_output(cx, role, result, recorded.key.clone(), Told::of_row(&recorded))),
+        );
         replayed.push(Replayed { role, recorded, now });
     }
     replayed

@@ -193,6 +193,57 @@ fn a_wrong_answer_ends_in_failed_with_its_faults_and_the_run_goes_on_without_it(
     }
 }
 
+fn shown(dir: &Path, more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.args(["runs", "show", "latest", "--state", ".octoswarm"]).args(more);
+    let output = command.current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn s1_18_a_known_result_comes_back_as_what_it_was_with_its_errors() {
+    let dir = changed();
+    let agent = odd(&messages(dir.path()), "partial");
+    let (first, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
+    assert!(shown(dir.path(), &[]).contains("done in part"), "{}", shown(dir.path(), &[]));
+    // Nobody plays it any more: the second run has what the first one left.
+    drop(agent);
+    let (second, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
+    let (then, now) = (of(&first, "improvement").unwrap(), of(&second, "improvement").unwrap());
+    assert_eq!((&then["status"], &now["status"]), (&json!("partial"), &json!("partial")), "{now:#}");
+    assert_eq!((&then["metadata"]["cacheHit"], &now["metadata"]["cacheHit"]), (&Value::Null, &json!(true)));
+    for told in ["errors", "warnings"] {
+        assert!(!now["metadata"][told].is_null(), "{told}: {now:#}");
+        assert_eq!(then["metadata"][told], now["metadata"][told]);
+    }
+    assert_eq!((lines(&second), &then["result"]), (vec![4, 7], &now["result"]));
+    assert_eq!(of(&second, "critical").unwrap()["status"], "success");
+    let text = shown(dir.path(), &[]);
+    let row = text.lines().find(|line| line.contains("improvement")).unwrap();
+    assert!(row.contains("known in part") && row.contains("too odd to read") && row.contains("only half"), "{text}");
+    let rows: Value = serde_json::from_str(&shown(dir.path(), &["--json"])).unwrap();
+    let row = rows["steps"].as_array().unwrap().iter().find(|step| step["name"] == "improvement").unwrap();
+    assert_eq!((&row["state"], &row["told"]["status"]), (&json!("skipped"), &json!("partial")));
+}
+
+#[test]
+fn s3_14_what_a_program_says_of_its_progress_becomes_a_few_harmless_lines_of_the_run() {
+    let dir = changed();
+    let _agent = odd(&messages(dir.path()), "telling");
+    let (result, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
+    assert_eq!(lines(&result), [4, 7]);
+    let rows: Value = serde_json::from_str(&shown(dir.path(), &["--json"])).unwrap();
+    let all = rows["progress"].as_array().unwrap().iter().map(|row| row["text"].as_str().unwrap());
+    let said: Vec<&str> = all.filter(|text| text.starts_with("improvement: ") && text.contains("of 300")).collect();
+    assert!(!said.is_empty() && said.len() < 100, "of 300: {said:#?}");
+    assert!(said.last().unwrap().starts_with("improvement: 100 %, ⟨U+001B⟩[31m300 of 300 for"), "{said:#?}");
+    for text in &said {
+        assert!(text.chars().count() < 250 && !text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
+    }
+    assert!(shown(dir.path(), &[]).contains("300 of 300 for"));
+}
+
 #[test]
 fn the_page_says_what_the_example_and_the_program_do() {
     let page = std::fs::read_to_string(root().join("docs/agent-protocol.md")).unwrap();

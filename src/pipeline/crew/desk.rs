@@ -164,7 +164,11 @@ impl Desk {
                     tracing::debug!(task.id = %ticket.id(), agent = %worker, status = ?said.status, "a task was taken");
                 }
                 News::Progress(said) => {
-                    tracing::info!(task.id = %ticket.id(), agent = %worker, percent = said.percent.get(), "{}", said.message);
+                    let (percent, message) = (said.percent.get(), &said.message);
+                    tracing::debug!(task.id = %ticket.id(), agent = %worker, percent, "{message}");
+                    if is_outside {
+                        order.progress.say(percent, message);
+                    }
                 }
                 News::Reported(report) => {
                     let told = || agent::Error::Reported(words::reported(order.role, &report));

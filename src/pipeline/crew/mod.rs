@@ -7,6 +7,7 @@ mod host;
 mod judge;
 mod outside;
 mod policy;
+mod progress;
 mod pulse;
 mod table;
 mod validator;
@@ -30,6 +31,7 @@ use crate::stdx::backoff::Backoff;
 
 use desk::Desk;
 use policy::Plan;
+pub use progress::{Lines, Progress};
 
 /// The agents that a flow may ask, and how they are reached. Clones share everything.
 #[derive(Clone)]
@@ -79,6 +81,8 @@ pub struct Order {
     /// Of this run; it stands over the crew's own settings.
     pub config: AgentConfig,
     pub occasion: Occasion,
+    /// For what a program outside says while it works.
+    pub progress: Progress,
 }
 
 /// What a step is done for.
@@ -185,7 +189,7 @@ impl Crew {
             };
             let error = match done {
                 Ok(output) => {
-                    words::log_done(&order, worker, &output, failures.len(), asked.elapsed());
+                    words::log_done(&order, worker, agent.as_ref(), &output, failures.len(), asked.elapsed());
                     return Asked { result: Ok(output), failures };
                 }
                 Err(error) => error,
