@@ -12,6 +12,7 @@ use super::{Cycle, Error, result};
 use crate::agent::{Context, Role};
 use crate::artifact::code_review::CodeReview;
 use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus, PipelineResult};
+use crate::artifact::project::ProjectContext;
 use crate::artifact::status::AgentState;
 use crate::artifact::{AgentError, Shelf, shelf};
 use crate::domain::{Millis, RunId};
@@ -175,13 +176,23 @@ impl Journal {
         };
         let failed = output.status == OutputStatus::Failed;
         self.show(role, if failed { AgentState::Failed } else { AgentState::Completed }).await?;
-        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result)) {
+        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result))
+            && !(role == Role::Manager && self.knows_more(file, &document))
+        {
             self.shelve(file, &document).await?;
         }
         if let Some(line) = self.crew.agent(role).line(&output.result) {
             self.say(&line).await?;
         }
         Ok(output)
+    }
+
+    /// Whether the folder has the whole snapshot already that an earlier part of the run made: the glance with which a review
+    /// begins takes nothing away from it.
+    fn knows_more(&self, file: &str, glance: &Value) -> bool {
+        let Some(Kept { shelf, .. }) = &self.kept else { return false };
+        let kept = || shelf.read::<ProjectContext>(file).ok().flatten();
+        glance.get("model").is_none() && kept().is_some_and(|kept| kept.model.is_some())
     }
 
     /// Puts a document into the run's folder.
