@@ -12,6 +12,7 @@ use super::{Cycle, Error, result};
 use crate::agent::{Context, Role};
 use crate::artifact::code_review::CodeReview;
 use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus, PipelineResult};
+use crate::artifact::project::ProjectContext;
 use crate::artifact::status::AgentState;
 use crate::artifact::{AgentError, Shelf, shelf};
 use crate::domain::{Millis, RunId};
@@ -180,7 +181,9 @@ impl Journal {
         };
         let failed = output.status == OutputStatus::Failed;
         self.show(role, if failed { AgentState::Failed } else { AgentState::Completed }).await?;
-        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result)) {
+        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result))
+            && !(role == Role::Manager && self.knows_more(file, &document))
+        {
             self.shelve(file, &document).await?;
         }
         if let Some(line) = self.crew.agent(role).line(&output.result) {
@@ -189,6 +192,7 @@ impl Journal {
         Ok(output)
     }
 
+<<<<<<< HEAD
     /// Tells of what whoever does the step says meanwhile, until nobody can say any more.
     async fn relay(&self, role: Role, mut lines: Lines) {
         while let Some(line) = lines.next().await {
@@ -196,6 +200,14 @@ impl Journal {
                 tracing::warn!(%error, agent = role.name(), "progress could not be kept");
             }
         }
+=======
+    /// Whether the folder has the whole snapshot already that an earlier part of the run made: the glance with which a review
+    /// begins takes nothing away from it.
+    fn knows_more(&self, file: &str, glance: &Value) -> bool {
+        let Some(Kept { shelf, .. }) = &self.kept else { return false };
+        let kept = || shelf.read::<ProjectContext>(file).ok().flatten();
+        glance.get("model").is_none() && kept().is_some_and(|kept| kept.model.is_some())
+>>>>>>> w-c
     }
 
     /// Puts a document into the run's folder.

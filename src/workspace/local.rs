@@ -91,6 +91,21 @@ pub async fn default_base(path: &Path) -> Result<String, Error> {
     .await
 }
 
+/// The branch that work starts from, as its name says it: what `origin` calls its own, else `main` or `master`, else the one
+/// that is checked out.
+pub fn default_branch(path: &Path) -> Option<String> {
+    let (repository, _) = open(path).ok()?;
+    let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();
+    let remote = remote.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
+    if let Some(name) = remote.and_then(|target| target.strip_prefix("refs/remotes/origin/")) {
+        return Some(name.to_owned());
+    }
+    let usual = ["main", "master"].into_iter().find(|name| repository.find_branch(name, BranchType::Local).is_ok());
+    let head = repository.head().ok();
+    let current = || head.as_ref()?.name().ok()?.strip_prefix("refs/heads/").map(str::to_owned);
+    usual.map(str::to_owned).or_else(current)
+}
+
 /// The root of the work tree around a path; none outside of repositories, and in a bare one.
 pub fn work_tree(path: &Path) -> Option<PathBuf> {
     let (repository, path) = open(path).ok()?;

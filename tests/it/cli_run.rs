@@ -128,9 +128,62 @@ fn s1_16_a_feature_is_planned_changed_tested_and_reviewed() {
     }
     assert_eq!(of(&result, "coder")["result"]["generatedFiles"][0]["path"], "shop/text.py");
     assert_eq!(of(&result, "coder")["result"]["taskId"], "RUN");
+    let folder = PathBuf::from(result["outputs"]["plan"].as_str().unwrap()).parent().unwrap().to_owned();
+    let document =
+        |name: &str| -> Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
+    let context = document("context.json");
+    assert_eq!(context, of(&result, "manager")["result"], "the review's glance at the repository is not the last word");
+    let root = dir.path().canonicalize().unwrap();
+    assert_eq!(context["project"]["rootPath"], root.to_str().unwrap());
+    let repository = &document("codebase-map.json")["repository"];
+    assert_eq!((&repository["local_path"], &repository["name"]), (&json!(root), &context["project"]["name"]));
+    assert_eq!(repository["default_branch"], git(dir.path(), &["branch", "--show-current"]).trim());
     git(dir.path(), &["apply", ".octoswarm/change.diff"]);
     assert!(read(dir.path(), "shop/text.py").contains(".lower()"));
     assert!(read(dir.path(), "tests/test_text.py").contains("slug('A') == 'a'"));
+}
+
+#[test]
+fn s2_1_to_s2_6_each_agent_is_given_the_documents_that_it_builds_on() {
+    for (agent, given) in [
+        ("analyst", &["current-issue"][..]),
+        ("explorer", &["issue-analysis"]),
+        ("coder", &["codebase-map"]),
+        ("tester", &["codebase-map", "code-changes"]),
+        ("docs", &["codebase-map", "code-changes"]),
+        ("pr", &["code-changes", "test-changes", "docs-changes"]),
+    ] {
+        let dir = shop();
+        let mut running = start(dir.path(), &[".", WISH, "--outside", agent], "");
+        asked(dir.path(), agent);
+        let json = |path: &Path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
+        let task = json(&waiting(dir.path(), agent)[0]);
+        let input = json(Path::new(task["content"]["data_sources"][0].as_str().unwrap()));
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let runs = std::fs::read_dir(dir.path().join(".octoswarm/runs")).unwrap();
+        let folder = runs.map(|run| run.unwrap().path()).next().unwrap();
+        for name in given {
+            let document = json(&folder.join(format!("{name}.json")));
+            let has = |output: &Value| output["result"] == document || output["result"]["document"] == document;
+            assert!(input["history"].as_array().unwrap().iter().any(has), "{agent} is not given {name}: {input:#}");
+        }
+    }
+}
+
+#[test]
+fn a_run_in_a_folder_of_a_repository_speaks_of_the_repository() {
+    let dir = shop();
+    let below = result(
+        &dir.path().join("shop"),
+        &run(dir.path(), &["shop/", WISH, "--agents", "planner, coder", "--json"], ""),
+        0,
+    );
+    let project = &of(&below, "manager")["result"]["project"];
+    let root = dir.path().canonicalize().unwrap();
+    assert_eq!(project["rootPath"], root.to_str().unwrap());
+    assert_eq!(project["name"], root.file_name().unwrap().to_str().unwrap());
+    assert_eq!(of(&below, "coder")["result"]["generatedFiles"][0]["path"], "shop/text.py");
 }
 
 #[test]
@@ -288,6 +341,8 @@ fn odd_input_is_refused_before_anything_is_written() {
         (&[".", "-"], " \n", "empty"),
         (&[".", "-"], "Add\0it", "NUL"),
         (&["elsewhere", WISH], "", "there is no `elsewhere`"),
+        (&["CHANGELOG.md", WISH], "", "`CHANGELOG.md` is a file: name the repository"),
+        (&[".", WISH, "--output-dir", "CHANGELOG.md/state"], "", "CHANGELOG.md is a file, where"),
         (&[nowhere, WISH], "", "repository"),
         (&[unborn, WISH], "", "no commit"),
         (&[".", WISH, "--agents", "tester,coder"], "", "the order is planner, coder, tester, reviewer"),

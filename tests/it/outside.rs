@@ -184,6 +184,8 @@ fn a_wrong_answer_ends_in_failed_with_its_faults_and_the_run_goes_on_without_it(
         assert!(error["message"].as_str().unwrap().contains(fault), "{fault}: {error}");
     }
     assert_eq!(result["summary"]["reviewCompleted"], json!(true), "the others' review is there");
+    let concerns = of(&result, "master").unwrap()["result"]["summary"]["concerns"].to_string();
+    assert!(concerns.contains("the improvement reviewer failed"), "and says who is missing: {concerns}");
     assert!(of(&result, "improvement").is_none() && of(&result, "critical").is_some());
     let refused = files(&messages.join("failed"), ".error.json");
     assert!(!refused.is_empty());
@@ -242,6 +244,38 @@ fn s3_14_what_a_program_says_of_its_progress_becomes_a_few_harmless_lines_of_the
         assert!(text.chars().count() < 250 && !text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
     }
     assert!(shown(dir.path(), &[]).contains("300 of 300 for"));
+}
+
+#[test]
+fn s1_19_how_often_a_reviewer_is_asked_again_is_what_the_settings_say() {
+    let dir = changed();
+    let inbox = messages(dir.path()).join("inbox");
+    std::fs::write(
+        dir.path().join(".git/configs.json"),
+        r#"{"reviewer": {"retries": 0}, "improvement": {"retries": 0}}"#,
+    )
+    .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.arg("run").args(ASKED).args(["--agent-configs", ".git/configs.json"]).current_dir(dir.path());
+    command.env_clear().env("HOME", dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = command.spawn().unwrap();
+    let asked = until("nobody is asked", || files(&inbox.join("improvement"), ".json").pop());
+    let task: Value = serde_json::from_slice(&std::fs::read(asked).unwrap()).unwrap();
+    let id = "improvement_20261121_212611_0a1b2c";
+    let report = json!({
+        "message_id": id, "from": "improvement", "to": "product_manager", "type": "error_report",
+        "timestamp": task["timestamp"], "reply_to": task["message_id"],
+        "content": {
+            "error_type": "api_failure", "error_message": "the model is away", "context": {"code": "API_002"},
+            "impact_level": "medium", "related_task_id": task["message_id"],
+        },
+    });
+    let staged = inbox.join("product_manager").join(format!("{id}.tmp"));
+    std::fs::write(&staged, report.to_string()).unwrap();
+    std::fs::rename(&staged, staged.with_extension("json")).unwrap();
+    let (result, _) = result(&running.wait_with_output().unwrap(), 1);
+    assert_eq!(result["errors"][0]["code"], "API_002", "it was tried again: {}", result["errors"]);
+    assert_eq!(files(&inbox.join("improvement"), ".json").len(), 1, "one task, and no other");
 }
 
 #[test]

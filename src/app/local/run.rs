@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::obeyed::Obeyed;
-use super::{Done, FileNote, Nothing, Where, local_facts};
+use super::{Done, FileNote, Nothing, Where, local_facts, repository_name};
 use crate::agent::{self, Context, Contributing, Role, Scene, gate};
 use crate::analysis::Engine;
 use crate::app::{Error, contribute, review};
@@ -137,8 +137,7 @@ enum On {
 impl Ground {
     async fn of(path: &Path, running: &Running, clock: Clock, cancel: CancellationToken) -> Result<Self, Error> {
         let engine = Engine::embedded()?;
-        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        let repo = format!("local/{}", name.unwrap_or_else(|| "repository".into()));
+        let repo = format!("local/{}", repository_name(path));
         let (on, file, place) = if running.agents.makes() {
             let tree = match running.to {
                 Where::Branch(_) => workspace::local::head_tree(path).await?,

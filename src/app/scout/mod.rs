@@ -83,6 +83,7 @@ pub async fn listing(bytes: &[u8], search: &Search) -> Result<Scouted, Error> {
         language: None,
         stars: 0,
         license: None,
+        work_tree: None,
     };
     let locked_unknown = listing.entries.iter().any(|entry| entry.locked.is_none());
     let issues = listing.entries.into_iter().map(of_entry).collect();

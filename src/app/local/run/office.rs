@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Ground, Ran, Running, state};
-use crate::agent::Registry;
+use crate::agent::{Registry, Role};
 use crate::app::Error;
 use crate::artifact::{ContributeFacts, Shelf};
 use crate::domain::{Clock, RepoName, RunId};
@@ -53,7 +53,11 @@ impl Office {
         let options = mailbox::Options { poll: Duration::from_millis(50), ..mailbox::Options::default() };
         let bus = Bus::open(messages, clock.clone(), options)?;
         let seat = |name: &AgentName| (*name, AgentSettings { outside: true, ..AgentSettings::default() });
-        let settings = Settings { agents: outside.iter().map(seat).collect(), ..Settings::default() };
+        let mut settings = Settings { agents: outside.iter().map(seat).collect(), ..Settings::default() };
+        // It decides how often the reviewers are asked again, who are told their own settings only.
+        if let Some(config) = running.configs.get(&Role::Master) {
+            settings.agents.entry(AgentName::Master).or_default().config = config.clone();
+        }
         let crew = Crew::over(bus, Registry::builtin(), settings, dir.join("inputs"));
         Ok(Self { dir, store, crew, _messages: lock })
     }
