@@ -192,7 +192,6 @@ impl Journal {
         Ok(output)
     }
 
-<<<<<<< HEAD
     /// Tells of what whoever does the step says meanwhile, until nobody can say any more.
     async fn relay(&self, role: Role, mut lines: Lines) {
         while let Some(line) = lines.next().await {
@@ -200,14 +199,14 @@ impl Journal {
                 tracing::warn!(%error, agent = role.name(), "progress could not be kept");
             }
         }
-=======
+    }
+
     /// Whether the folder has the whole snapshot already that an earlier part of the run made: the glance with which a review
     /// begins takes nothing away from it.
     fn knows_more(&self, file: &str, glance: &Value) -> bool {
         let Some(Kept { shelf, .. }) = &self.kept else { return false };
         let kept = || shelf.read::<ProjectContext>(file).ok().flatten();
         glance.get("model").is_none() && kept().is_some_and(|kept| kept.model.is_some())
->>>>>>> w-c
     }
 
     /// Puts a document into the run's folder.
