@@ -141,7 +141,7 @@ fn summary(report: &ReviewReport, findings: &[ReviewFinding]) -> ReviewSummary {
     let mut concerns = Vec::new();
     match &report.outcome {
         Outcome::CouldNotReview { reason } | Outcome::NothingToReview { reason } => concerns.push(reason.clone()),
-        Outcome::Clean | Outcome::Findings { .. } => {}
+        Outcome::Clean | Outcome::Findings { .. } => concerns.extend(report.coverage.unreviewed()),
     }
     let unread = report.coverage.not_read.iter().filter(|file| !file.left_out).count();
     if unread > 0 {
