@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
+use super::Error;
 use super::reader::{Reader, Source};
+use super::server::{FileWire, Overrides, env};
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// Whoever may be set here: all mailboxes but those of the orchestrator's side.
@@ -48,6 +50,17 @@ pub struct Agent {
     pub max_tokens: Option<u64>,
     pub timeout_ms: Option<u64>,
     pub retries: Option<u32>,
+}
+
+/// What the operator says of agents, whatever else is configured.
+///
+/// # Errors
+/// The file cannot be read, or says of agents what cannot be.
+pub fn agents_of_server(overrides: &Overrides) -> Result<BTreeMap<String, Agent>, Error> {
+    let mut reader = Reader::new(&env);
+    let file: FileWire = reader.read_file(overrides);
+    let agents = read(&mut reader, &file.agents);
+    reader.faults.into_iter().next().map_or(Ok(agents), Err)
 }
 
 /// Reads every table, and tells every fault.

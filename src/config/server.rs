@@ -112,7 +112,7 @@ pub(super) struct FileWire {
     metrics_listen: Option<SocketAddr>,
     metrics_token_file: Option<PathBuf>,
     /// A table for each; read by hand, so that every fault is told.
-    agents: toml::Table,
+    pub(super) agents: toml::Table,
 }
 
 /// The variables that speak of an App.
