@@ -655,7 +655,7 @@ fn every_agent_stands_in_the_table_as_the_registry_has_it() {
 #[test]
 fn agents_are_shown_as_the_servers_configuration_sets_them() {
     let dir = tempfile::tempdir().unwrap();
-    let text = "[agents.debt]\noutside = true\nretries = 0\ntimeout_ms = 90000\n[agents.docs]\nenabled = false\n\
+    let text = "app_id = 7\n[agents.debt]\noutside = true\nretries = 0\ntimeout_ms = 90000\n[agents.docs]\nenabled = false\n\
                 [agents.research_agent_2]\noutside = true\n";
     std::fs::write(dir.path().join("octoswarm.toml"), text).unwrap();
     let output = octoswarm(dir.path(), &["agents", "--json"]);
