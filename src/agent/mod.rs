@@ -26,7 +26,7 @@ pub use contract::{Agent, DynAgent, Told};
 pub use contribute::{CheckedPlan, IGNORED, Library, Point, check_plan, globs, rank};
 pub use pack::{Pack, ReadFile};
 pub use registry::Registry;
-pub use review::audit;
+pub use review::{audit, rule_outside};
 pub use role::{Retry, RetryPolicy, Role};
 
 /// All that a role may touch.

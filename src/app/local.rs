@@ -32,6 +32,7 @@ use obeyed::Obeyed;
 pub use crate::analysis::RuleInfo;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
+pub use obeyed::rule_ids;
 pub use plan::{Planned, Planning, plan};
 pub use run::{Chosen, End, Ran, Running, Told, configs, run};
 pub use scan::{scan, scan_text};

@@ -7,7 +7,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::crew::{Asked, Crew, Lines, Occasion, Order, Progress};
-use super::flow::{Flow, Part};
+use super::flow::{Flow, Part, RunOptions};
+use super::replay::Beginning;
 use super::{Cycle, Error, result};
 use crate::agent::{Context, Role};
 use crate::artifact::code_review::CodeReview;
@@ -79,13 +80,18 @@ impl Journal {
         &self.crew
     }
 
-    /// Keeps what the run starts from: it can be done again from there.
-    pub(super) async fn begin(&self, cx: &Context, flow: &Flow, facts: &Value) -> Result<(), Error> {
+    /// Keeps what the run starts from, and what it was asked to be: it can be done again from there.
+    pub(super) async fn begin(
+        &self,
+        cx: &Context,
+        flow: &Flow,
+        facts: &Value,
+        options: &RunOptions,
+    ) -> Result<(), Error> {
         let Some(Kept { store, run, .. }) = &self.kept else { return Ok(()) };
-        let [base, tree] = cx.trees();
-        let key = hash::sha256_parts([FACTS, flow.name, base, tree, &facts.to_string()]);
-        let step = store.start_step(*run, FACTS, &key).await?;
-        store.finish_step(step, StepState::Done, kept(facts), Some(flow.name)).await?;
+        let step = store.start_step(*run, FACTS, &facts_key(cx, flow, facts)).await?;
+        let artifact = Beginning::artifact(facts, options);
+        store.finish_step(step, StepState::Done, kept(&artifact), Some(flow.name)).await?;
         self.crew.announce(cx, flow.name, &self.occasion).await;
         Ok(())
     }
@@ -305,6 +311,12 @@ pub(super) fn known_output(cx: &Context, role: Role, result: Value, key: String,
 /// An artifact beyond the limit is not kept: its step is done again when it is needed again.
 fn kept(artifact: &Value) -> Option<&Value> {
     (artifact.to_string().len() <= MAX_ARTIFACT).then_some(artifact)
+}
+
+/// What a flow starts from: equal keys are equal facts about equal trees.
+pub(super) fn facts_key(cx: &Context, flow: &Flow, facts: &Value) -> String {
+    let [base, tree] = cx.trees();
+    hash::sha256_parts([FACTS, flow.name, base, tree, &facts.to_string()])
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.

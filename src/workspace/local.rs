@@ -10,7 +10,7 @@ pub use branch::{create_branch, identity};
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
@@ -22,7 +22,13 @@ use super::git::{self, blocking};
 use super::limits::Limits;
 use super::nofollow::Folder;
 use super::snapshot;
+use crate::stdx::scratch::{self, Scratch};
 use crate::stdx::text::edits;
+
+/// What the folders of scratch stores are called, in the temporary directory.
+const SCRATCH: &str = "octoswarm-objects-";
+/// Once in a process's life is enough.
+static SWEPT: Once = Once::new();
 
 /// The change from the merge base of `base` and `head` to `head`, limited to `path` if that lies below the repository's root.
 ///
@@ -135,7 +141,12 @@ fn root(repository: &Repository, path: &Path) -> Option<PathBuf> {
 
 /// A scratch store over the repository's objects; with a folder of the work tree (empty for all of it), its tree in it.
 fn store(repository: &Repository, within: Option<&str>, limits: &Limits) -> Result<(Store, Option<Oid>), Error> {
-    let scratch = tempfile::Builder::new().prefix("octoswarm-").tempdir().at(std::env::temp_dir())?;
+    SWEPT.call_once(|| {
+        if let Err(error) = scratch::sweep(SCRATCH) {
+            tracing::debug!("what killed processes left could not be looked for: {error}");
+        }
+    });
+    let scratch = Scratch::new(SCRATCH).at(std::env::temp_dir())?;
     let git_dir = scratch.path().join("objects.git");
     git::init_own(&git_dir)?;
     let (mut tree, mut unread) = (None, HashMap::new());

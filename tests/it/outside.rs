@@ -124,6 +124,26 @@ fn s3_25_the_example_plays_the_improvement_agent() {
 }
 
 #[test]
+fn a_rule_that_the_repository_has_switched_off_is_silent_whoever_finds_something_by_it() {
+    let dir = changed();
+    let review = |disable: &str| {
+        std::fs::create_dir_all(dir.path().join(".github")).unwrap();
+        std::fs::write(dir.path().join(".github/octoswarm.yml"), format!("disable: [{disable}]\n")).unwrap();
+        git(dir.path(), &["add", ".github"]);
+        git(dir.path(), &["commit", "-qm", disable]);
+        let _agent = example(&messages(dir.path()));
+        result(&start(dir.path()).wait_with_output().unwrap(), 0)
+    };
+    let (other, _) = review("eval-call");
+    assert_eq!(lines(&other), [4, 7], "another rule is another matter");
+    let (off, said) = review("improvement-agent");
+    assert_eq!(lines(&off), [] as [u64; 0], "{off:#}");
+    let told = of(&off, "master").unwrap()["result"]["findings"].to_string();
+    assert!(!told.contains("shares this default"), "{told}");
+    assert!(!said.contains("there is no rule"), "{said}");
+}
+
+#[test]
 fn a_result_that_is_too_large_for_its_message_goes_through_a_file() {
     let dir = changed();
     let _agent = odd(&messages(dir.path()), "large");
@@ -187,6 +207,8 @@ fn a_wrong_answer_ends_in_failed_with_its_faults_and_the_run_goes_on_without_it(
     let concerns = of(&result, "master").unwrap()["result"]["summary"]["concerns"].to_string();
     assert!(concerns.contains("the improvement reviewer failed"), "and says who is missing: {concerns}");
     assert!(of(&result, "improvement").is_none() && of(&result, "critical").is_some());
+    let review = of(&result, "master").unwrap()["result"].to_string();
+    assert!(review.contains("the improvement reviewer failed"), "{review}");
     let refused = files(&messages.join("failed"), ".error.json");
     assert!(!refused.is_empty());
     for reason in refused {

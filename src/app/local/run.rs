@@ -205,11 +205,15 @@ impl Work<'_> {
                     }
                 }
             }
-            errors.extend(unplanned(&part));
+            // What ended the flow stands in the result already.
+            if part.outputs.stopped.as_ref().is_none_or(|stopped| stopped.role != Role::Planner) {
+                errors.extend(unplanned(&part));
+            }
             parts.push(part);
             cx = Some(context);
         }
-        let halted = parts.iter().any(|part| part.error.is_some()) || running.fail_fast && !errors.is_empty();
+        let failed = !errors.is_empty() || parts.iter().any(|part| part.outputs.stopped.is_some());
+        let halted = parts.iter().any(|part| part.error.is_some()) || running.fail_fast && failed;
         if running.agents.has(PipelineAgent::Reviewer) && !halted && !ground.cancel.is_cancelled() {
             let change = match (&ground.on, &made) {
                 (On::Change(change), _) => Some(change.clone()),
@@ -401,10 +405,7 @@ fn document<T: serde::de::DeserializeOwned>(parts: &[Part], role: Role) -> Optio
 
 /// Why there is no plan, if there is none for want of words.
 fn unplanned(part: &Part) -> Vec<AgentError> {
-    match part.outputs.get(Role::Planner) {
-        Ok(Planned::Unplanned(unplanned)) => unplanned.errors,
-        Ok(Planned::Plan(_)) | Err(_) => Vec::new(),
-    }
+    part.outputs.get(Role::Planner).ok().and_then(|result| Role::Planner.shortfall(&result)).unwrap_or_default()
 }
 
 /// How a step ended that left no output.
