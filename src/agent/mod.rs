@@ -26,7 +26,7 @@ pub use contract::{Agent, DynAgent, Told};
 pub use contribute::{CheckedPlan, IGNORED, Library, Point, check_plan, globs, rank};
 pub use pack::{Pack, ReadFile};
 pub use registry::Registry;
-pub use review::audit;
+pub use review::{audit, rule_outside};
 pub use role::{Retry, RetryPolicy, Role};
 
 /// All that a role may touch.
@@ -135,13 +135,18 @@ pub enum Error {
     Scanner { path: String },
     #[error("the agent was called outside {0}")]
     Scene(&'static str),
-    #[error("the {role} agent gave no answer within {} s", .after.as_secs())]
+    #[error("the {role} agent gave no answer within {} s", seconds(*.after))]
     Late { role: &'static str, after: std::time::Duration },
     /// What an agent reported in its own words.
     #[error("{0}")]
     Reported(AgentError),
     #[error("cancelled")]
     Cancelled,
+}
+
+/// In seconds, to the millisecond: what is left of a deadline is seldom whole.
+fn seconds(time: std::time::Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
 impl Error {

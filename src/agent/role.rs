@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::artifact::Content;
 use crate::artifact::activity::ReviewActivity;
 use crate::artifact::plan::{Task, TaskKind};
 use crate::artifact::swarm::{CodeChanges, CodebaseMap, CurrentIssue, DocsChanges, IssueAnalysis, TestChanges};
+use crate::artifact::{AgentError, Content, Unplanned};
 
 /// Who does a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -334,6 +335,14 @@ impl Role {
             }
             Self::Planner => result.get("milestones").is_some().then_some(Cow::Borrowed(result)),
             _ => Some(Cow::Borrowed(result)),
+        }
+    }
+
+    /// Why a role that came to its end has no document: the planner's PLAN_003 (S1.21). Nothing where there is one.
+    pub fn shortfall(self, result: &Value) -> Option<Vec<AgentError>> {
+        match self {
+            Self::Planner => Unplanned::deserialize(result).ok().map(|unplanned| unplanned.errors),
+            _ => None,
         }
     }
 }

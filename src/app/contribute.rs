@@ -137,7 +137,12 @@ impl App {
                 Error::Overtaken("the label was taken off".into())
             });
         }
-        let urgency = if target.comment.is_some() { Priority::High } else { Priority::Normal };
+        let urgency = match target.comment {
+            Some(_) => Priority::High,
+            // A sweep waits for whoever asked.
+            None if target.by.is_sweep() => Priority::Low,
+            None => Priority::Normal,
+        };
         let about = format!("{}#{}", target.place.repo, target.issue.number);
         let journal = self.journal(run).showing(cycle).about(about, urgency);
         journal.say(&format!("working on {}#{}", target.place.repo, target.issue.number)).await?;

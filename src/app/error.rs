@@ -40,11 +40,19 @@ pub enum Error {
     Key(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error(transparent)]
     Runs(#[from] super::runs::Problem),
+    /// A defect of ours: a part of the work died on its thread.
+    #[error("{what} stopped unexpectedly")]
+    Died { what: &'static str, source: tokio::task::JoinError },
     #[error("{0}")]
     Path(String),
 }
 
 impl Error {
+    /// For whoever waits for a thread.
+    pub(super) fn died(what: &'static str) -> impl FnOnce(tokio::task::JoinError) -> Self {
+        move |source| Self::Died { what, source }
+    }
+
     pub fn class(&self) -> Class {
         match self {
             Self::Github(e) => e.class(),
@@ -67,6 +75,7 @@ impl Error {
             | Self::GivenUp { .. }
             | Self::Key(_)
             | Self::Runs(_)
+            | Self::Died { .. }
             | Self::Path(_) => Class::Discard,
         }
     }

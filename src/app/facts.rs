@@ -85,5 +85,6 @@ pub(super) fn repository_facts(info: &RepoInfo) -> RepositoryFacts {
         language: info.language.clone(),
         stars: info.stars,
         license: info.license.clone(),
+        work_tree: None,
     }
 }

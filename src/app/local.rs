@@ -32,6 +32,7 @@ use obeyed::Obeyed;
 pub use crate::analysis::RuleInfo;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
+pub use obeyed::rule_ids;
 pub use plan::{Planned, Planning, plan};
 pub use run::{Chosen, End, Ran, Running, Told, configs, run};
 pub use scan::{scan, scan_text};
@@ -269,18 +270,26 @@ fn parts(issue: &str) -> (&str, &str) {
     (title.trim().trim_start_matches('#').trim(), body)
 }
 
+/// What the folder of the repository around a path is called.
+fn repository_name(path: &Path) -> String {
+    let root = workspace::local::work_tree(path).or_else(|| path.canonicalize().ok());
+    let name = root.and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| "repository".into())
+}
+
 fn local_facts(path: &Path, issue: &str, tree: &Tree, settings: ContributeSettings, clock: &Clock) -> ContributeFacts {
     let (title, body) = parts(issue);
-    let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let work_tree = workspace::local::work_tree(path);
     ContributeFacts {
         repository: RepositoryFacts {
             owner: "local".into(),
-            name: name.unwrap_or_else(|| "repository".into()),
+            name: repository_name(path),
             url: String::new(),
-            default_branch: "HEAD".into(),
+            default_branch: workspace::local::default_branch(path).unwrap_or_else(|| "HEAD".into()),
             language: None,
             stars: 0,
             license: None,
+            work_tree: work_tree.map(|root| root.to_string_lossy().into_owned()),
         },
         base: tree.commit().clone(),
         issue: IssueFacts {

@@ -33,7 +33,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{DeliveryId, Identity, InstallationId, Millis, RunId};
-use crate::github::{AppInfo, Github};
+use crate::github::{AppInfo, Github, RepoInfo};
 use crate::pipeline::{Crew, Swarms};
 use crate::publish::Publisher;
 use crate::queue::Queue;
@@ -105,6 +105,14 @@ pub struct App {
     scout_every: Option<Duration>,
     /// Held while a repository is searched.
     scouting: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// What the installations that are served hold.
+#[derive(Default)]
+struct Served {
+    repositories: Vec<(InstallationId, RepoInfo)>,
+    /// Accounts whose repositories GitHub did not tell, and why.
+    unlisted: Vec<(String, Error)>,
 }
 
 impl App {
@@ -185,6 +193,24 @@ impl App {
     /// Whether installations of that account are any of our business.
     fn serves(&self, account: &str) -> bool {
         crate::config::serves(&self.accounts, account)
+    }
+
+    /// Every repository that may be worked on.
+    async fn served(&self) -> Result<Served, Error> {
+        let mut served = Served::default();
+        for installation in self.github.installations().await? {
+            if installation.suspended || !self.serves(&installation.account) {
+                continue;
+            }
+            match self.github.repositories(installation.id).await {
+                Ok(found) => {
+                    let alive = found.into_iter().filter(|info| !info.archived);
+                    served.repositories.extend(alive.map(|info| (installation.id, info)));
+                }
+                Err(error) => served.unlisted.push((installation.account, error.into())),
+            }
+        }
+        Ok(served)
     }
 
     async fn identity(&self) -> Result<&AppInfo, Error> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{App, Error, HANDLED};
+use super::{App, Error, HANDLED, Served};
 use crate::artifact::reply::About;
 use crate::artifact::{PullIntent, Reply};
 use crate::domain::{
@@ -220,29 +220,18 @@ impl App {
     /// GitHub's or the store's, of the first repository that could not be compared; the others are compared all the same.
     /// What GitHub refuses for good is only logged: asked again at once, it would be refused again.
     pub async fn sweep(&self) -> Result<usize, Error> {
+        let Served { repositories, unlisted } = self.served().await?;
         let (mut found, mut failed) = (0, None);
-        for installation in self.github.installations().await? {
-            if installation.suspended || !self.serves(&installation.account) {
-                continue;
-            }
-            let repositories = match self.github.repositories(installation.id).await {
-                Ok(repositories) => repositories,
-                Err(error) => {
-                    failed = failed.or(worth_another_try(error.into(), &installation.account));
-                    continue;
-                }
-            };
-            for info in repositories.into_iter().filter(|info| !info.archived) {
-                match self.sweep_repository(installation.id, &info).await {
-                    Ok(count) => found += count,
-                    Err(error) => failed = failed.or(worth_another_try(error, &info.name.to_string())),
-                }
+        for (account, error) in unlisted {
+            failed = failed.or(worth_another_try(error, &account));
+        }
+        for (installation, info) in repositories {
+            match self.sweep_repository(installation, &info).await {
+                Ok(count) => found += count,
+                Err(error) => failed = failed.or(worth_another_try(error, &info.name.to_string())),
             }
         }
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(found),
-        }
+        failed.map_or(Ok(found), Err)
     }
 
     async fn sweep_repository(&self, installation: InstallationId, info: &RepoInfo) -> Result<usize, Error> {

@@ -19,6 +19,11 @@ use crate::queue::Leased;
 use crate::store::{Beat, NewRun, RunState};
 use crate::workspace::{Change, Remote};
 
+/// The rules. Making them ready takes a while, which nobody else should wait for.
+pub(super) async fn engine() -> Result<Arc<Engine>, Error> {
+    Ok(tokio::task::spawn_blocking(Engine::embedded).await.map_err(Error::died("loading the rules"))??)
+}
+
 impl App {
     /// Where a run's steps are kept: rows, and documents in the run's folder.
     pub(super) fn journal(&self, run: RunId) -> Journal {
@@ -29,8 +34,7 @@ impl App {
     /// All that the agents of a flow may touch. The first flow makes the rules ready: a server that only waits does without
     /// their memory, and starts without their time.
     pub(super) async fn context(&self, scene: Scene, cancel: &CancellationToken) -> Result<Context, Error> {
-        let engine = tokio::task::spawn_blocking(Engine::embedded).await;
-        let engine = engine.map_err(|e| Error::Path(format!("the rules could not be loaded: {e}")))??;
+        let engine = engine().await?;
         Ok(Context { engine, cancel: cancel.clone(), clock: self.store.clock().clone(), scene })
     }
 

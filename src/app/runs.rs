@@ -4,6 +4,7 @@
 mod act;
 mod archive;
 mod detail;
+mod ground;
 mod replay;
 
 use std::path::Path;

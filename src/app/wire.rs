@@ -1,5 +1,6 @@
 //! Builds all parts from the configuration; the only place that does.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bench::Bench;
@@ -12,7 +13,7 @@ use crate::domain::Clock;
 use crate::github::{self, Github};
 use crate::mailbox::{self, AgentName, Bus};
 use crate::meter::Meter;
-use crate::pipeline::{self, Crew, Swarms};
+use crate::pipeline::{self, AgentSettings, Crew, Swarms};
 use crate::publish::Publisher;
 use crate::queue::{self, Queue};
 use crate::store::{self, Store};
@@ -55,16 +56,12 @@ impl App {
         if let Err(error) = swarms.remove_unfinished() {
             tracing::warn!("what swarms left unfinished could not be removed: {error}");
         }
-        store.end_interrupted_runs().await?;
+        store.end_interrupted_runs("the server stopped in the middle of it").await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
         let bus = Bus::open(config.state.join("messages"), clock.clone(), mailbox::Options::default())?;
         let settings = pipeline::Settings {
-            agents: config
-                .agents
-                .iter()
-                .filter_map(|(name, agent)| Some((AgentName::parse(name)?, settings(agent))))
-                .collect(),
+            agents: agents(&config.agents),
             // The widest flow has four steps side by side.
             capacity: 4 * config.tuning.workers,
             ..pipeline::Settings::default()
@@ -97,9 +94,13 @@ impl App {
     }
 }
 
-/// An operator's words as the crew takes them.
-fn settings(agent: &config::Agent) -> pipeline::AgentSettings {
+/// An operator's words as the crew takes them, by mailbox.
+pub(super) fn agents(said: &BTreeMap<String, config::Agent>) -> BTreeMap<AgentName, AgentSettings> {
+    said.iter().filter_map(|(name, agent)| Some((AgentName::parse(name)?, settings(agent)))).collect()
+}
+
+fn settings(agent: &config::Agent) -> AgentSettings {
     let config::Agent { outside, enabled, model, temperature, max_tokens, timeout_ms, retries } = agent.clone();
     let config = AgentConfig { enabled, model, temperature, max_tokens, timeout: timeout_ms, retries };
-    pipeline::AgentSettings { outside, config }
+    AgentSettings { outside, config }
 }

@@ -72,6 +72,9 @@ pub struct RepositoryFacts {
     pub stars: u64,
     /// SPDX id.
     pub license: Option<String>,
+    /// Where its work tree lies on this machine, if it has one there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_tree: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

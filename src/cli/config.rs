@@ -70,8 +70,7 @@ fn repository(path: &Path) -> Exit {
         .with_context(|| format!("cannot read {}", path.display()))
         .and_then(|bytes| String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", path.display())))
         .map_err(Failure::Usage)?;
-    let rules: Vec<String> = local::rules()?.into_iter().map(|rule| rule.id.0).collect();
-    let remarks = RepoConfig::remarks(&text, &rules);
+    let remarks = RepoConfig::remarks(&text, &local::rule_ids()?);
     let place = |remark: &Remark| format!("{}:{}:{}: {}", path.display(), remark.line, remark.column, remark.text);
     remarks.warnings.iter().for_each(|remark| report::warning(&place(remark)));
     remarks.faults.iter().for_each(|remark| report::error(&place(remark)));

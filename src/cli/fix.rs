@@ -19,9 +19,7 @@ pub async fn cmd_fix(args: args::Fix) -> Exit {
         (None, true) => Where::WorkTree,
         (None, false) => Where::Diff,
     };
-    if !args.path.exists() {
-        return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", args.path.display())));
-    }
+    super::plan::folder(&args.path)?;
     let Fixed { fixing, warnings } = local::fix(&args.path, &text, to.clone(), !args.no_config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;

@@ -96,7 +96,7 @@ pub fn main() -> ExitCode {
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Runs(args) => runs::cmd_runs(args).await,
             Verb::Replay(args) => replay::cmd_replay(args).await,
-            Verb::Agents(args) => agents::cmd_agents(&args),
+            Verb::Agents(args) => agents::cmd_agents(args),
             Verb::Plan(args) => plan::cmd_plan(args).await,
             Verb::Scout(args) => scout::cmd_scout(args).await,
             Verb::Run(args) => run::cmd_run(args).await,

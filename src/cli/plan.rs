@@ -1,6 +1,7 @@
 //! `octoswarm plan`: the tasks that a described feature comes to in a local repository.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -15,9 +16,7 @@ const MAX_TEXT: u64 = 1 << 20;
 
 pub async fn cmd_plan(args: args::Plan) -> Exit {
     let text = read_text(args.feature, "plan").map_err(Failure::Usage)?;
-    if !args.path.exists() {
-        return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", args.path.display())));
-    }
+    folder(&args.path)?;
     let Planned { planning, warnings } = local::plan(&args.path, &text, !args.no_config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
@@ -43,6 +42,20 @@ pub async fn cmd_plan(args: args::Plan) -> Exit {
     }
     validation.warnings.iter().for_each(|warning| report::warning(warning));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there is such a folder.
+///
+/// # Errors
+/// There is none of that name, or it is a file.
+pub(super) fn folder(path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(anyhow::anyhow!("`{shown}` is a file: name the repository, or a folder in it")),
+        Err(_) => Err(anyhow::anyhow!("there is no `{shown}`")),
+    }
+    .map_err(Failure::Usage)
 }
 
 /// The text of a feature, or standard input for `-`.

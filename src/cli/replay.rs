@@ -24,7 +24,7 @@ pub async fn cmd_replay(args: args::Replay) -> Exit {
     let run = archive.find(&args.run).await.map_err(failure)?;
     let (cancel, mut interrupts) = (CancellationToken::new(), Interrupts::catch()?);
     let replay = tokio::select! {
-        replay = runs::replay(&archive, run, &cancel) => replay.map_err(failure)?,
+        replay = runs::replay(&archive, run, args.path.as_deref(), &cancel) => replay.map_err(failure)?,
         told = interrupts.next() => {
             cancel.cancel();
             return Ok(told.exit());
@@ -57,10 +57,13 @@ fn text(replay: &Replay) {
         run.id.bold(),
         format!("{} of {}", run.kind, words::about(run)).dimmed()
     ));
-    let width = replay.steps.iter().map(|step| step.name.len()).max().unwrap_or_default();
+    let several = replay.steps.iter().any(|step| step.flow != replay.steps[0].flow);
+    // What a local run made, and its review, each have a manager.
+    let name = |step: &StepReplay| if several { format!("{}/{}", step.flow, step.name) } else { step.name.to_owned() };
+    let width = replay.steps.iter().map(|step| name(step).len()).max().unwrap_or_default();
     for step in &replay.steps {
         let other = if step.other_maker { "  (agent, rules or settings are others now)" } else { "" };
-        report::line(&format!("  {:width$}  {}{}", step.name, verdict(&step.verdict), other.yellow()));
+        report::line(&format!("  {:width$}  {}{}", name(step), verdict(&step.verdict), other.yellow()));
         detail(step).iter().for_each(|line| report::line(line));
     }
     let count_of = |wanted: fn(&Verdict) -> bool| replay.steps.iter().filter(|step| wanted(&step.verdict)).count();

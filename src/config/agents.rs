@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::Error;
 use super::reader::{Reader, Source};
+use super::server::{Overrides, env};
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// Whoever may be set here: all mailboxes but those of the orchestrator's side.
@@ -48,6 +51,24 @@ pub struct Agent {
     pub max_tokens: Option<u64>,
     pub timeout_ms: Option<u64>,
     pub retries: Option<u32>,
+}
+
+/// The part of the file that is about agents.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AgentsWire {
+    agents: Table,
+}
+
+/// What the operator says of agents, whatever else is configured.
+///
+/// # Errors
+/// The file cannot be read, or says of agents what cannot be.
+pub fn agents_of_server(overrides: &Overrides) -> Result<BTreeMap<String, Agent>, Error> {
+    let mut reader = Reader::new(&env);
+    let file: AgentsWire = reader.read_file(overrides);
+    let agents = read(&mut reader, &file.agents);
+    reader.faults.into_iter().next().map_or(Ok(agents), Err)
 }
 
 /// Reads every table, and tells every fault.

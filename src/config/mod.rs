@@ -18,7 +18,7 @@ mod server;
 mod sweep;
 mod words;
 
-pub use agents::{AGENTS, Agent};
+pub use agents::{AGENTS, Agent, agents_of_server};
 pub use checked::{Remark, Remarks};
 pub use log::{LogFormat, log_filter};
 pub use metrics::Metrics;

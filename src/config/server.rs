@@ -92,7 +92,7 @@ pub struct Overrides {
 /// `octoswarm.toml`. Secrets stand in files of their own, named here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct FileWire {
+struct FileWire {
     app_id: Option<u64>,
     private_key_file: Option<PathBuf>,
     /// One file a secret: during a rotation the new and the old one.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::part::{Amount, Faults, Fraction, Part, Percent, field, rename};
+use super::part::{self, Amount, Faults, Fraction, Part, Percent, field, rename};
 use super::{MessageId, Timestamp};
 
 /// Words that `error_type` of an [`ErrorReport`] usually has; others are allowed.
@@ -119,6 +119,7 @@ contents! {
         task_id: MessageId,
         status: Completion,
         execution_time_minutes: Amount,
+        #[serde(deserialize_with = "part::whole")]
         data_points_collected: u64,
         sources_accessed: Vec<String>,
         key_findings: Vec<String>,
@@ -190,8 +191,11 @@ contents! {
         /// Of one processor: several can make more than 100.
         cpu_usage_percent: Amount,
         memory_usage_mb: Amount,
+        #[serde(deserialize_with = "part::whole")]
         active_tasks: u64,
+        #[serde(deserialize_with = "part::whole")]
         completed_tasks_today: u64,
+        #[serde(deserialize_with = "part::whole")]
         error_count_today: u64,
         last_successful_operation: Timestamp,
         performance_metrics: BTreeMap<String, f64>,
@@ -509,7 +513,7 @@ mod tests {
                 "$.content.research_results_validated[0]: \"x\" is no id of a message, such as pm_20241220_150000_001",
                 "$.content.issues_found[1].severity: unknown variant `blocker`, expected one of `low`, `medium`, `high`, `critical`",
                 "$.content.issues_found[1].description: missing",
-                "$.content.issues_found[1].affected_data: invalid type: sequence, expected a map",
+                "$.content.issues_found[1].affected_data: is a list, expected an object",
                 "$.content.issues_found[1].confidence: 2 is not between 0.0 and 1.0",
                 "$.content.issues_found[2]: not an object",
             ],
@@ -517,7 +521,7 @@ mod tests {
         refused(
             MessageType::SystemStatus,
             |value| value["performance_metrics"] = json!({"a.b": "fast"}),
-            &["$.content.performance_metrics[\"a.b\"]: invalid type: string \"fast\", expected f64"],
+            &["$.content.performance_metrics[\"a.b\"]: is the text \"fast\", expected a number"],
         );
     }
 

@@ -390,10 +390,7 @@ mod tests {
         check(|message| message["to"] = json!("webhook"), &["$.to: webhook has no inbox, it only sends"]);
         check(|message| message["from"] = json!("webhook"), &[]);
         check(|message| message["from"] = json!("reviewer"), &["$.from: no agent is called \"reviewer\""]);
-        check(
-            |message| message["content"] = json!("text"),
-            &["$.content: invalid type: string \"text\", expected a map"],
-        );
+        check(|message| message["content"] = json!("text"), &["$.content: is the text \"text\", expected an object"]);
         check(|message| message["timeout"] = json!(-1), &["$.timeout: -1 is below 0"]);
         check(|message| message["timeout"] = json!(0), &[]);
         check(|message| message["timeout"] = json!(1.5), &[]);

@@ -13,10 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::bus::{Inner, lock};
 use super::claim::Claim;
-use super::envelope::expiry;
+use super::envelope::{self, expiry};
 use super::failed::Reason;
 use super::layout::Name;
 use super::record::Record;
@@ -27,6 +28,9 @@ use crate::stdx::file;
 
 /// So many files are complained about: whoever makes more of them does it on purpose.
 const MOST_WARNED: usize = 1000;
+
+/// The byte order mark, which JSON has no use for.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What decides on a message's place in the row, and which file it was read from.
 #[derive(Debug, Clone, Copy)]
@@ -228,11 +232,8 @@ impl Inner {
             return Ok(None);
         }
         let record = Record::load(&self.layout.record(agent, id));
-        let envelope = match envelope(&mut opened).map_err(Error::io("read the message", &claimed))? {
-            Ok(envelope) => self.addressed(agent, id, envelope),
-            Err(faults) => Err(faults),
-        };
-        let envelope = match envelope {
+        let message = bytes(&mut opened).map_err(Error::io("read the message", &claimed))?;
+        let envelope = match envelope(agent, id, message) {
             Ok(envelope) => envelope,
             Err(faults) => {
                 self.set_aside(agent, &claimed, &Reason::malformed(faults).after(record.attempts))?;
@@ -251,18 +252,6 @@ impl Inner {
             return Ok(None);
         }
         Ok(Some(taken))
-    }
-
-    /// What the frame alone cannot know.
-    fn addressed(&self, agent: AgentName, id: &MessageId, envelope: Envelope) -> Result<Envelope, Vec<String>> {
-        let mut faults = Vec::new();
-        if envelope.message_id != *id {
-            faults.push(format!("$.message_id: {} is not what the file is called", envelope.message_id));
-        }
-        if envelope.to != agent {
-            faults.push(format!("$.to: {} is not whose inbox it was in", envelope.to));
-        }
-        if faults.is_empty() { Ok(envelope) } else { Err(faults) }
     }
 
     /// A second copy of what was handled: kept beside the first, never handled.
@@ -295,14 +284,30 @@ fn read(path: &Path) -> io::Result<Result<Header, ()>> {
     Ok(bytes(&mut file)?.and_then(|bytes| serde_json::from_slice(&bytes).map_err(drop)))
 }
 
-fn envelope(file: &mut File) -> io::Result<Result<Envelope, Vec<String>>> {
-    Ok(match bytes(file)? {
-        Ok(bytes) => Envelope::parse(&bytes),
-        Err(()) => Err(vec![format!("$: more than {MAX_BYTES} bytes")]),
-    })
+/// The message in a file of that name in that inbox, or all that is wrong with it.
+fn envelope(agent: AgentName, id: &MessageId, bytes: Result<Vec<u8>, ()>) -> Result<Envelope, Vec<String>> {
+    let bytes = bytes.map_err(|()| vec![format!("$: more than {MAX_BYTES} bytes")])?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| vec![format!("$: not JSON: {error}")])?;
+    let misplaced = misplaced(agent, id, &value);
+    let sound = if misplaced.is_empty() { Envelope::from_value(value.clone()).ok() } else { None };
+    sound.ok_or_else(|| [envelope::faults(&value), misplaced].concat())
 }
 
-/// All of a file, unless that is more than a message may have.
+/// What the frame alone cannot know.
+fn misplaced(agent: AgentName, id: &MessageId, value: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    let own = value.get("message_id").and_then(|own| MessageId::deserialize(own).ok());
+    if let Some(own) = own.filter(|own| own != id) {
+        faults.push(format!("$.message_id: {own} is not what the file is called"));
+    }
+    let to = value.get("to").or_else(|| value.get("to_agent")).and_then(|to| AgentName::deserialize(to).ok());
+    if let Some(to) = to.filter(|to| *to != agent) {
+        faults.push(format!("$.to: {to} is not whose inbox it was in"));
+    }
+    faults
+}
+
+/// All of a file, unless that is more than a message may have; without the mark that some systems begin a text with.
 fn bytes(file: &mut File) -> io::Result<Result<Vec<u8>, ()>> {
     let length = file.metadata()?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(MAX_BYTES)).unwrap_or_default());
@@ -310,6 +315,9 @@ fn bytes(file: &mut File) -> io::Result<Result<Vec<u8>, ()>> {
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     }
     let fits = length <= MAX_BYTES && bytes.len() as u64 <= MAX_BYTES;
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
+    }
     Ok(if fits { Ok(bytes) } else { Err(()) })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{AgentName, MessageId, Timestamp};
@@ -49,14 +49,52 @@ pub(super) trait Part: DeserializeOwned {
     /// Adds what is wrong with `value`, which stands at the path `at`.
     fn check(value: &Value, at: &str, faults: &mut Faults) {
         if let Err(error) = Self::deserialize(value) {
-            faults.push(at, &error.to_string());
+            faults.push(at, &in_json(&error.to_string()));
         }
     }
 }
 
+/// What serde says of a value, in the words of JSON instead of Rust's.
+fn in_json(said: &str) -> String {
+    let words = [
+        ("invalid type: sequence", "is a list"),
+        ("invalid type: map", "is an object"),
+        ("invalid type: string", "is the text"),
+        ("invalid type: boolean", "is"),
+        ("invalid type: integer", "is the number"),
+        ("invalid type: floating point", "is the number"),
+        ("invalid type: null", "is null"),
+        ("expected a map", "expected an object"),
+        ("expected f64", "expected a number"),
+        ("expected a string", "expected a text"),
+    ];
+    words.iter().fold(said.to_owned(), |said, (theirs, ours)| said.replacen(theirs, ours, 1))
+}
+
 impl Part for String {}
 impl Part for f64 {}
-impl Part for u64 {}
+
+impl Part for u64 {
+    fn check(value: &Value, at: &str, faults: &mut Faults) {
+        if whole_of(value).is_none() {
+            faults.push(at, &format!("{value} is no whole number from 0 on"));
+        }
+    }
+}
+
+/// Reads a whole number, also one that a language without whole numbers wrote as `3.0`.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    whole_of(&value).ok_or_else(|| serde::de::Error::custom(format!("{value} is no whole number from 0 on")))
+}
+
+fn whole_of(value: &Value) -> Option<u64> {
+    /// Beyond it not every whole number is one of those.
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    let float = || value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=MOST).contains(number));
+    value.as_u64().or_else(|| float().map(|number| number as u64))
+}
+
 impl Part for Map<String, Value> {}
 impl Part for AgentName {}
 impl Part for MessageId {}

@@ -78,6 +78,13 @@ impl Default for RunOptions {
     }
 }
 
+impl RunOptions {
+    /// What the run says of a role's settings.
+    pub(super) fn config(&self, role: Role) -> AgentConfig {
+        self.configs.get(&role).cloned().unwrap_or_default()
+    }
+}
+
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepEnd {
@@ -98,7 +105,8 @@ pub struct Outputs {
     order: Vec<Role>,
     /// The first failure of a step, as it was.
     failure: Option<(Role, agent::Error)>,
-    /// The step whose document says that it failed: whoever needs it was skipped.
+    /// The step whose document says that it failed: whoever needs it was skipped. With [`RunOptions::fail_fast`] the run ended
+    /// there.
     pub stopped: Option<Stopped>,
     /// The outputs with their published documents, in the order in which the steps ended.
     pub results: Vec<AgentOutput>,
@@ -168,7 +176,7 @@ impl Outputs {
         }
     }
 
-    fn end(&mut self, role: Role, end: StepEnd) {
+    pub(super) fn end(&mut self, role: Role, end: StepEnd) {
         self.order.push(role);
         self.ends.insert(role, end);
     }
@@ -209,7 +217,7 @@ impl Flow {
         options: &RunOptions,
     ) -> Result<Part, Error> {
         let facts = serde_json::to_value(facts).map_err(|source| Error::Document { role: "facts", source })?;
-        journal.begin(cx, self, &facts).await?;
+        journal.begin(cx, self, &facts, options).await?;
         let mut outputs = Outputs::default();
         let error = self.steps(cx, journal, &facts, options, &mut outputs).await.err();
         let mut results = Vec::new();
@@ -249,7 +257,7 @@ impl Flow {
             }
             for step in ready {
                 let input = input(cx, facts, step, outputs, options);
-                let config = options.configs.get(&step.role).cloned().unwrap_or_default();
+                let config = options.config(step.role);
                 let force = options.force;
                 running.push(async move { (step.role, journal.step(cx, step.role, input, config, force).await) });
             }
@@ -270,11 +278,15 @@ impl Flow {
                 }
                 Err(error) => return Err(error),
             };
-            let failed = (output.status == OutputStatus::Failed).then(|| output.metadata.errors.clone());
+            let failed = match output.status {
+                OutputStatus::Failed => Some(output.metadata.errors.clone().unwrap_or_default()),
+                // Who can do without it goes on, unless the first failure is to be the end of it.
+                _ => role.shortfall(&output.result).filter(|_| options.fail_fast),
+            };
             outputs.done.insert(role, output);
             outputs.end(role, StepEnd::Done);
-            if let Some(faults) = failed.filter(|_| !is_wanted(self, role)) {
-                outputs.stopped.get_or_insert(Stopped { role, faults: faults.unwrap_or_default() });
+            if let Some(faults) = failed.filter(|_| options.fail_fast || !is_wanted(self, role)) {
+                outputs.stopped.get_or_insert(Stopped { role, faults });
                 if options.fail_fast {
                     return Ok(());
                 }
@@ -292,7 +304,8 @@ impl Flow {
     ) -> Vec<&'a Step> {
         loop {
             let before = waiting.len();
-            waiting.retain(|step| match why_not(step, journal, options, outputs) {
+            let on = |role: Role| journal.crew().is_enabled(role, &options.config(role));
+            waiting.retain(|step| match why_not(step, on(step.role), options, outputs) {
                 Some(why) => {
                     outputs.end(step.role, StepEnd::Skipped(why));
                     false
@@ -303,6 +316,11 @@ impl Flow {
                 return waiting;
             }
         }
+    }
+
+    /// The flow of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        super::FLOWS.iter().find(|flow| flow.name == name)
     }
 
     /// These roles and all that they need, for [`RunOptions::only`].
@@ -335,12 +353,11 @@ fn is_ready(step: &Step, outputs: &Outputs) -> bool {
 }
 
 /// Why a step will never be done; nothing as long as it may be.
-fn why_not(step: &Step, journal: &Journal, options: &RunOptions, outputs: &Outputs) -> Option<String> {
-    let config = options.configs.get(&step.role).cloned().unwrap_or_default();
+pub(super) fn why_not(step: &Step, on: bool, options: &RunOptions, outputs: &Outputs) -> Option<String> {
     if options.only.as_ref().is_some_and(|only| !only.contains(&step.role)) {
         return Some("it was not asked for".to_owned());
     }
-    if !journal.crew().is_enabled(step.role, &config) {
+    if !on {
         return Some("it is switched off".to_owned());
     }
     let gone = |role: &&Role| outputs.ends.contains_key(role) && !is_there(**role, outputs);

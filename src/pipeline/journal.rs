@@ -2,23 +2,25 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::crew::{Asked, Crew, Occasion, Order};
-use super::flow::{Flow, Part};
+use super::crew::{Asked, Crew, Lines, Occasion, Order, Progress};
+use super::flow::{Flow, Part, RunOptions};
+use super::replay::Beginning;
 use super::{Cycle, Error, result};
 use crate::agent::{Context, Role};
 use crate::artifact::code_review::CodeReview;
 use crate::artifact::exchange::{AgentConfig, AgentInput, AgentOutput, OutputMetadata, OutputStatus, PipelineResult};
+use crate::artifact::project::ProjectContext;
 use crate::artifact::status::AgentState;
 use crate::artifact::{AgentError, Shelf, shelf};
 use crate::domain::{Millis, RunId};
 use crate::mailbox::Priority;
 use crate::stdx::hash;
 use crate::stdx::text::{self, count};
-use crate::store::{MAX_ARTIFACT, StepState, Store};
+use crate::store::{self, Left, MAX_ARTIFACT, StepId, StepRow, StepState, Store};
 
 /// The name of the row that holds what a run started from.
 pub const FACTS: &str = "facts";
@@ -78,13 +80,18 @@ impl Journal {
         &self.crew
     }
 
-    /// Keeps what the run starts from: it can be done again from there.
-    pub(super) async fn begin(&self, cx: &Context, flow: &Flow, facts: &Value) -> Result<(), Error> {
+    /// Keeps what the run starts from, and what it was asked to be: it can be done again from there.
+    pub(super) async fn begin(
+        &self,
+        cx: &Context,
+        flow: &Flow,
+        facts: &Value,
+        options: &RunOptions,
+    ) -> Result<(), Error> {
         let Some(Kept { store, run, .. }) = &self.kept else { return Ok(()) };
-        let [base, tree] = cx.trees();
-        let key = hash::sha256_parts([FACTS, flow.name, base, tree, &facts.to_string()]);
-        let step = store.start_step(*run, FACTS, &key).await?;
-        store.finish_step(step, StepState::Done, kept(facts), Some(flow.name)).await?;
+        let step = store.start_step(*run, FACTS, &facts_key(cx, flow, facts)).await?;
+        let artifact = Beginning::artifact(facts, options);
+        store.finish_step(step, StepState::Done, kept(&artifact), Some(flow.name)).await?;
         self.crew.announce(cx, flow.name, &self.occasion).await;
         Ok(())
     }
@@ -134,33 +141,38 @@ impl Journal {
         let name = role.name();
         let failed = |source| Error::Agent { role: name, source };
         input.config = self.crew.told(role, &config);
-        let order = |input| Order { role, input, config: config.clone(), occasion: self.occasion.clone() };
+        let order = |input, progress| {
+            let (config, occasion) = (config.clone(), self.occasion.clone());
+            Order { role, input, config, occasion, progress }
+        };
         let Some(Kept { store, run, .. }) = &self.kept else {
-            return self.crew.ask(cx, order(input)).await.result.map_err(failed);
+            return self.crew.ask(cx, order(input, Progress::default())).await.result.map_err(failed);
         };
         let key = step_key(cx, name, &self.crew.version(role), &input);
         let step = store.start_step(*run, name, &key).await?;
         let began = Instant::now();
-        let known = if force { None } else { store.step_by_key(&key).await?.and_then(|known| known.artifact) };
+        let known = if force { None } else { store.step_by_key(&key).await? };
+        let known = known.and_then(|row| Some((row.told.as_ref().and_then(Told::read)?, row.artifact?)));
         self.show(role, AgentState::Running).await?;
         let output = match known {
-            Some(result) => {
-                store.finish_step(step, StepState::Skipped, Some(&result), None).await?;
+            Some((told, result)) => {
+                let output = known_output(cx, role, result, key, told);
+                leave(store, step, StepState::Skipped, &output, &[]).await?;
                 store.meter().step(name, "known", None);
-                known_output(cx, role, result, key)
+                output
             }
             None => {
-                let Asked { result, failures } = self.crew.ask(cx, order(input)).await;
+                let (progress, lines) = Progress::channel();
+                let asked = self.crew.ask(cx, order(input, progress));
+                let (Asked { result, failures }, ()) = tokio::join!(asked, self.relay(role, lines));
                 store.meter().retries(name, failures.len() as u64);
                 match result {
                     Ok(output) => {
                         // A document that says it failed is no answer for the next attempt.
                         let ended = output.status != OutputStatus::Failed;
                         let state = if ended { StepState::Done } else { StepState::Failed };
-                        let own = output.metadata.errors.iter().flatten().filter(|_| !ended);
-                        let detail = detail(&failures, own.map(|error| error.message.clone()));
                         store.meter().step(name, if ended { "done" } else { "stopped" }, Some(began.elapsed()));
-                        store.finish_step(step, state, kept(&output.result), detail.as_deref()).await?;
+                        leave(store, step, state, &output, &failures).await?;
                         output
                     }
                     Err(source) => {
@@ -175,13 +187,32 @@ impl Journal {
         };
         let failed = output.status == OutputStatus::Failed;
         self.show(role, if failed { AgentState::Failed } else { AgentState::Completed }).await?;
-        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result)) {
+        if let (Some(file), Some(document)) = (role.file(), role.document(&output.result))
+            && !(role == Role::Manager && self.knows_more(file, &document))
+        {
             self.shelve(file, &document).await?;
         }
         if let Some(line) = self.crew.agent(role).line(&output.result) {
             self.say(&line).await?;
         }
         Ok(output)
+    }
+
+    /// Tells of what whoever does the step says meanwhile, until nobody can say any more.
+    async fn relay(&self, role: Role, mut lines: Lines) {
+        while let Some(line) = lines.next().await {
+            if let Err(error) = self.say(&format!("{}: {line}", role.name())).await {
+                tracing::warn!(%error, agent = role.name(), "progress could not be kept");
+            }
+        }
+    }
+
+    /// Whether the folder has the whole snapshot already that an earlier part of the run made: the glance with which a review
+    /// begins takes nothing away from it.
+    fn knows_more(&self, file: &str, glance: &Value) -> bool {
+        let Some(Kept { shelf, .. }) = &self.kept else { return false };
+        let kept = || shelf.read::<ProjectContext>(file).ok().flatten();
+        glance.get("model").is_none() && kept().is_some_and(|kept| kept.model.is_some())
     }
 
     /// Puts a document into the run's folder.
@@ -229,20 +260,63 @@ fn detail(failures: &[AgentError], end: impl Iterator<Item = String>) -> Option<
     (!said.is_empty()).then(|| text::truncate_chars(&said.join("; "), MOST))
 }
 
-/// A result that was made before.
-pub(super) fn known_output(cx: &Context, role: Role, result: Value, key: String) -> AgentOutput {
-    AgentOutput {
-        agent_name: role.name().to_owned(),
-        timestamp: cx.timestamp(),
-        status: OutputStatus::Success,
-        result,
-        metadata: OutputMetadata { cache_hit: Some(true), cache_key: Some(key), ..OutputMetadata::default() },
+/// What a row tells of an output beside its result: whoever takes the result later takes it as what it was.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Told {
+    status: OutputStatus,
+    metadata: OutputMetadata,
+}
+
+impl Told {
+    fn of(output: &AgentOutput) -> Self {
+        Self { status: output.status, metadata: output.metadata.clone() }
     }
+
+    fn read(told: &Value) -> Option<Self> {
+        Self::deserialize(told).ok()
+    }
+
+    /// Of a row; one that an older version left is a success as far as anybody knows.
+    pub(super) fn of_row(row: &StepRow) -> Self {
+        let unknown = Self { status: OutputStatus::Success, metadata: OutputMetadata::default() };
+        row.told.as_ref().and_then(Self::read).unwrap_or(unknown)
+    }
+}
+
+/// Ends a step that left an output.
+async fn leave(
+    store: &Store,
+    step: StepId,
+    state: StepState,
+    output: &AgentOutput,
+    failures: &[AgentError],
+) -> Result<(), store::Error> {
+    // What is a success has nothing to explain.
+    let OutputMetadata { errors, warnings, .. } = &output.metadata;
+    let own = errors.iter().flatten().map(|error| error.message.clone()).chain(warnings.iter().flatten().cloned());
+    let detail = detail(failures, own.filter(|_| output.status != OutputStatus::Success));
+    let told = serde_json::to_value(Told::of(output))?;
+    let left = Left { artifact: kept(&output.result), told: kept(&told), detail: detail.as_deref() };
+    store.end_step(step, state, left).await
+}
+
+/// A result that was made before. Making it took no time now.
+pub(super) fn known_output(cx: &Context, role: Role, result: Value, key: String, told: Told) -> AgentOutput {
+    let Told { status, metadata } = told;
+    let metadata =
+        OutputMetadata { duration_ms: 0, token_usage: None, cache_hit: Some(true), cache_key: Some(key), ..metadata };
+    AgentOutput { agent_name: role.name().to_owned(), timestamp: cx.timestamp(), status, result, metadata }
 }
 
 /// An artifact beyond the limit is not kept: its step is done again when it is needed again.
 fn kept(artifact: &Value) -> Option<&Value> {
     (artifact.to_string().len() <= MAX_ARTIFACT).then_some(artifact)
+}
+
+/// What a flow starts from: equal keys are equal facts about equal trees.
+pub(super) fn facts_key(cx: &Context, flow: &Flow, facts: &Value) -> String {
+    let [base, tree] = cx.trees();
+    hash::sha256_parts([FACTS, flow.name, base, tree, &facts.to_string()])
 }
 
 /// Agent, version, rules, input and trees: whatever may change the output.

@@ -19,10 +19,10 @@ pub mod run;
 mod swarm;
 mod watch;
 
-pub use crew::{AgentSettings, Asked, Crew, Occasion, Order, Settings};
+pub use crew::{AgentSettings, Asked, Crew, Lines, Occasion, Order, Progress, Settings};
 pub use flow::{Flow, Outputs, Part, RunOptions, Step, StepEnd, Stopped};
 pub use journal::{FACTS, Journal, RESULT};
-pub use replay::{Now, Replayed, replay};
+pub use replay::{Beginning, Now, Replayed, replay};
 pub use swarm::{Cycle, Swarms};
 pub use watch::Watched;
 

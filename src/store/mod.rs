@@ -45,7 +45,7 @@ pub use look::{Figures, Look, Sight};
 pub use prune::Pruned;
 pub use retry::Retried;
 pub use run::{NewRun, ProgressRow, RunFilter, RunRow, RunState};
-pub use step::{MAX_ARTIFACT, StepId, StepRow, StepState};
+pub use step::{Left, MAX_ARTIFACT, StepId, StepRow, StepState};
 pub use turn::{Taken, Turn};
 
 /// A handle on the memory. Clones share it; the last one to go frees the lock.

@@ -146,14 +146,14 @@ impl Store {
         Ok(ids.iter().filter_map(|id| RunId::parse(id)).collect())
     }
 
-    /// Ends those runs: nobody else would, and what never ends is never pruned.
+    /// Ends those runs, and says in each why: nobody else would, and what never ends is never pruned.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn end_interrupted_runs(&self) -> Result<(), Error> {
+    pub async fn end_interrupted_runs(&self, why: &str) -> Result<(), Error> {
         let now = self.now();
         let mut tx = self.begin().await?;
-        end_running(&mut tx, None, "the server stopped in the middle of it", now).await?;
+        end_running(&mut tx, None, why, now).await?;
         tx.commit().await
     }
 

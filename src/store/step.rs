@@ -35,9 +35,20 @@ pub struct StepRow {
     pub key: String,
     pub state: StepState,
     pub artifact: Option<Value>,
+    /// What its maker said of the artifact: status, errors, warnings.
+    pub told: Option<Value>,
     pub detail: Option<String>,
     pub started_at: Millis,
     pub finished_at: Option<Millis>,
+}
+
+/// What a step leaves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left<'a> {
+    pub artifact: Option<&'a Value>,
+    /// See [`StepRow::told`].
+    pub told: Option<&'a Value>,
+    pub detail: Option<&'a str>,
 }
 
 impl Store {
@@ -63,8 +74,10 @@ impl Store {
         id.map(StepId).ok_or_else(|| Error::NotFound { what: "run", id: run.to_string() })
     }
 
+    /// [`Store::end_step`] for a step of which nothing more is told.
+    ///
     /// # Errors
-    /// `TooLarge` when the artifact exceeds [`MAX_ARTIFACT`] (the step then stays as it was); no such step; the database failed.
+    /// As there.
     pub async fn finish_step(
         &self,
         id: StepId,
@@ -72,21 +85,29 @@ impl Store {
         artifact: Option<&Value>,
         detail: Option<&str>,
     ) -> Result<(), Error> {
-        let artifact = artifact.map(serde_json::to_string).transpose()?;
-        if let Some(size) = artifact.as_ref().map(String::len).filter(|&size| size > MAX_ARTIFACT) {
-            return Err(Error::TooLarge { what: "artifact", size, limit: MAX_ARTIFACT });
-        }
+        self.end_step(id, state, Left { artifact, told: None, detail }).await
+    }
+
+    /// # Errors
+    /// `TooLarge` when the artifact, or what is told of it, exceeds [`MAX_ARTIFACT`] (the step then stays as it was); no such
+    /// step; the database failed.
+    pub async fn end_step(&self, id: StepId, state: StepState, left: Left<'_>) -> Result<(), Error> {
+        let artifact = json("artifact", left.artifact)?;
+        let told = json("account of an artifact", left.told)?;
         let finished_at = (state != StepState::Running).then(|| self.now());
         let done = {
             let mut tx = self.begin_one().await?;
-            let done = sqlx::query("UPDATE step SET state = ?, artifact = ?, detail = ?, finished_at = ? WHERE id = ?")
-                .bind(state.as_str())
-                .bind(artifact)
-                .bind(detail)
-                .bind(finished_at)
-                .bind(id.0)
-                .execute(&mut *tx)
-                .await?;
+            let done = sqlx::query(
+                "UPDATE step SET state = ?, artifact = ?, told = ?, detail = ?, finished_at = ? WHERE id = ?",
+            )
+            .bind(state.as_str())
+            .bind(artifact)
+            .bind(told)
+            .bind(left.detail)
+            .bind(finished_at)
+            .bind(id.0)
+            .execute(&mut *tx)
+            .await?;
             tx.commit().await?;
             done
         };
@@ -130,6 +151,14 @@ impl Store {
     }
 }
 
+fn json(what: &'static str, value: Option<&Value>) -> Result<Option<String>, Error> {
+    let text = value.map(serde_json::to_string).transpose()?;
+    match text.as_ref().map(String::len).filter(|&size| size > MAX_ARTIFACT) {
+        Some(size) => Err(Error::TooLarge { what, size, limit: MAX_ARTIFACT }),
+        None => Ok(text),
+    }
+}
+
 fn load(row: &SqliteRow) -> Result<StepRow, Error> {
     Ok(StepRow {
         id: StepId(row.try_get("id")?),
@@ -138,6 +167,7 @@ fn load(row: &SqliteRow) -> Result<StepRow, Error> {
         key: row.try_get("key")?,
         state: StepState::load(row)?,
         artifact: row::json(row, "artifact", "artifact")?,
+        told: row::json(row, "told", "account of an artifact")?,
         detail: row.try_get("detail")?,
         started_at: row.try_get("started_at")?,
         finished_at: row.try_get("finished_at")?,

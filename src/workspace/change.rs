@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{ObjectType, Oid, Repository};
-use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use super::ancestry::Point;
@@ -17,6 +16,7 @@ use super::git::{self, blocking};
 use super::limits::Limits;
 use super::tree::{self, Entry};
 use crate::domain::Sha;
+use crate::stdx::scratch::Scratch;
 use crate::stdx::text::binary_size;
 
 /// A change under review. A clone is another handle on the same two trees.
@@ -51,7 +51,7 @@ pub(super) struct Store {
     /// Folders of somebody else's objects, only read.
     pub(super) borrowed: Vec<PathBuf>,
     /// The scratch store's folder, removed with the last handle.
-    pub(super) _scratch: Option<Arc<TempDir>>,
+    pub(super) _scratch: Option<Arc<Scratch>>,
     /// Blobs that are in no store, since their files could not be taken in, and why.
     pub(super) unread: HashMap<Oid, String>,
     /// For a mirror: where to leave word that it is damaged, for whoever may, and the sign that it is in use.

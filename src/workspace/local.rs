@@ -10,7 +10,7 @@ pub use branch::{create_branch, identity};
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use git2::{BranchType, ErrorCode, Oid, Repository};
 
@@ -22,7 +22,13 @@ use super::git::{self, blocking};
 use super::limits::Limits;
 use super::snapshot;
 use crate::stdx::nofollow::Folder;
+use crate::stdx::scratch::{self, Scratch};
 use crate::stdx::text::edits;
+
+/// What the folders of scratch stores are called, in the temporary directory.
+const SCRATCH: &str = "octoswarm-objects-";
+/// Once in a process's life is enough.
+static SWEPT: Once = Once::new();
 
 /// The change from the merge base of `base` and `head` to `head`, limited to `path` if that lies below the repository's root.
 ///
@@ -91,6 +97,21 @@ pub async fn default_base(path: &Path) -> Result<String, Error> {
     .await
 }
 
+/// The branch that work starts from, as its name says it: what `origin` calls its own, else `main` or `master`, else the one
+/// that is checked out.
+pub fn default_branch(path: &Path) -> Option<String> {
+    let (repository, _) = open(path).ok()?;
+    let remote = repository.find_reference("refs/remotes/origin/HEAD").ok();
+    let remote = remote.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
+    if let Some(name) = remote.and_then(|target| target.strip_prefix("refs/remotes/origin/")) {
+        return Some(name.to_owned());
+    }
+    let usual = ["main", "master"].into_iter().find(|name| repository.find_branch(name, BranchType::Local).is_ok());
+    let head = repository.head().ok();
+    let current = || head.as_ref()?.name().ok()?.strip_prefix("refs/heads/").map(str::to_owned);
+    usual.map(str::to_owned).or_else(current)
+}
+
 /// The root of the work tree around a path; none outside of repositories, and in a bare one.
 pub fn work_tree(path: &Path) -> Option<PathBuf> {
     let (repository, path) = open(path).ok()?;
@@ -120,7 +141,12 @@ fn root(repository: &Repository, path: &Path) -> Option<PathBuf> {
 
 /// A scratch store over the repository's objects; with a folder of the work tree (empty for all of it), its tree in it.
 fn store(repository: &Repository, within: Option<&str>, limits: &Limits) -> Result<(Store, Option<Oid>), Error> {
-    let scratch = tempfile::Builder::new().prefix("octoswarm-").tempdir().at(std::env::temp_dir())?;
+    SWEPT.call_once(|| {
+        if let Err(error) = scratch::sweep(SCRATCH) {
+            tracing::debug!("what killed processes left could not be looked for: {error}");
+        }
+    });
+    let scratch = Scratch::new(SCRATCH).at(std::env::temp_dir())?;
     let git_dir = scratch.path().join("objects.git");
     git::init_own(&git_dir)?;
     let (mut tree, mut unread) = (None, HashMap::new());

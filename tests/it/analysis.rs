@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use octoswarm::analysis::rule::Snippet;
 use octoswarm::analysis::{Engine, Error, Language, Scan, fix, sarif};
-use octoswarm::domain::{Category, Coverage, Finding, Fix, Outcome, Reading};
+use octoswarm::domain::{AbsentReviewer, Category, Coverage, Finding, Fix, Outcome, Reading};
 
 #[track_caller]
 fn paths(snippet: &Snippet) -> Vec<(Language, String)> {
@@ -245,6 +245,32 @@ fn a_broken_file_is_read_as_far_as_it_can_be_understood() {
     let scan = engine.scan("a.js", "function f(x) { return eval(x); }\nfunction g( {{{ \n");
     assert!(scan.syntax_errors);
     assert_eq!(lines_of(&scan, "eval-of-data"), [1]);
+}
+
+#[test]
+fn a_sarif_log_tells_of_reviewers_whose_part_is_missing() {
+    let absent = |reviewer: &str, left_out| AbsentReviewer {
+        reviewer: reviewer.to_owned(),
+        code: "API_001".to_owned(),
+        reason: "no answer".to_owned(),
+        left_out,
+    };
+    let log = |absent: Vec<AbsentReviewer>| {
+        let coverage = Coverage { read: 1, total: 1, absent, ..Coverage::default() };
+        sarif::log(&[], &coverage, &coverage.outcome(0), &[], "1.2.3")["runs"][0]["invocations"][0].clone()
+    };
+    let told = log(vec![absent("debt", false), absent("improvement", true)]);
+    assert_eq!(told["executionSuccessful"], false, "{told:#}");
+    let notes: Vec<(&str, &str)> = told["toolExecutionNotifications"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| (note["level"].as_str().unwrap(), note["message"]["text"].as_str().unwrap()))
+        .collect();
+    assert!(notes.contains(&("error", "the debt reviewer failed: no answer (API_001)")), "{notes:?}");
+    assert!(notes.contains(&("note", "the improvement reviewer was not asked: no answer")), "{notes:?}");
+    let told = log(vec![absent("improvement", true)]);
+    assert_eq!(told["executionSuccessful"], true, "whoever switched it off knows: {told:#}");
 }
 
 #[test]

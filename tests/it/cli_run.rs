@@ -128,9 +128,62 @@ fn s1_16_a_feature_is_planned_changed_tested_and_reviewed() {
     }
     assert_eq!(of(&result, "coder")["result"]["generatedFiles"][0]["path"], "shop/text.py");
     assert_eq!(of(&result, "coder")["result"]["taskId"], "RUN");
+    let folder = PathBuf::from(result["outputs"]["plan"].as_str().unwrap()).parent().unwrap().to_owned();
+    let document =
+        |name: &str| -> Value { serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap() };
+    let context = document("context.json");
+    assert_eq!(context, of(&result, "manager")["result"], "the review's glance at the repository is not the last word");
+    let root = dir.path().canonicalize().unwrap();
+    assert_eq!(context["project"]["rootPath"], root.to_str().unwrap());
+    let repository = &document("codebase-map.json")["repository"];
+    assert_eq!((&repository["local_path"], &repository["name"]), (&json!(root), &context["project"]["name"]));
+    assert_eq!(repository["default_branch"], git(dir.path(), &["branch", "--show-current"]).trim());
     git(dir.path(), &["apply", ".octoswarm/change.diff"]);
     assert!(read(dir.path(), "shop/text.py").contains(".lower()"));
     assert!(read(dir.path(), "tests/test_text.py").contains("slug('A') == 'a'"));
+}
+
+#[test]
+fn s2_1_to_s2_6_each_agent_is_given_the_documents_that_it_builds_on() {
+    for (agent, given) in [
+        ("analyst", &["current-issue"][..]),
+        ("explorer", &["issue-analysis"]),
+        ("coder", &["codebase-map"]),
+        ("tester", &["codebase-map", "code-changes"]),
+        ("docs", &["codebase-map", "code-changes"]),
+        ("pr", &["code-changes", "test-changes", "docs-changes"]),
+    ] {
+        let dir = shop();
+        let mut running = start(dir.path(), &[".", WISH, "--outside", agent], "");
+        asked(dir.path(), agent);
+        let json = |path: &Path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
+        let task = json(&waiting(dir.path(), agent)[0]);
+        let input = json(Path::new(task["content"]["data_sources"][0].as_str().unwrap()));
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let runs = std::fs::read_dir(dir.path().join(".octoswarm/runs")).unwrap();
+        let folder = runs.map(|run| run.unwrap().path()).next().unwrap();
+        for name in given {
+            let document = json(&folder.join(format!("{name}.json")));
+            let has = |output: &Value| output["result"] == document || output["result"]["document"] == document;
+            assert!(input["history"].as_array().unwrap().iter().any(has), "{agent} is not given {name}: {input:#}");
+        }
+    }
+}
+
+#[test]
+fn a_run_in_a_folder_of_a_repository_speaks_of_the_repository() {
+    let dir = shop();
+    let below = result(
+        &dir.path().join("shop"),
+        &run(dir.path(), &["shop/", WISH, "--agents", "planner, coder", "--json"], ""),
+        0,
+    );
+    let project = &of(&below, "manager")["result"]["project"];
+    let root = dir.path().canonicalize().unwrap();
+    assert_eq!(project["rootPath"], root.to_str().unwrap());
+    assert_eq!(project["name"], root.file_name().unwrap().to_str().unwrap());
+    assert_eq!(of(&below, "coder")["result"]["generatedFiles"][0]["path"], "shop/text.py");
 }
 
 #[test]
@@ -230,6 +283,46 @@ fn s1_20_a_run_that_was_killed_after_the_coder_goes_on_with_the_tester() {
     }
     let runs = std::fs::read_dir(dir.path().join(".octoswarm/runs")).unwrap().count();
     assert_eq!(runs, 2);
+    let (out, _) = exits(&octoswarm(dir.path(), &["runs", "--state", ".octoswarm", "--json"]), 0);
+    let killed = serde_json::from_str::<Value>(&out).unwrap()["runs"][1].clone();
+    let why = killed["detail"].as_str().unwrap();
+    assert!(killed["state"] == "cancelled" && why.contains("`octoswarm run`") && !why.contains("server"), "{killed}");
+}
+
+/// What lies in the folder for temporary files, all of it two hours old.
+fn scratch(tmp: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(tmp).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.file_name().unwrap().to_str().unwrap().starts_with("octoswarm-"));
+    for path in &found {
+        assert!(Command::new("touch").args(["-d", "2 hours ago"]).arg(path).status().unwrap().success());
+    }
+    found
+}
+
+#[test]
+fn what_a_killed_run_left_for_a_while_is_removed_by_the_next_program_that_reads_a_repository() {
+    let (dir, other, tmp) = (shop(), shop(), tempfile::tempdir().unwrap());
+    let start = |dir: &Path| {
+        let mut command = command(dir, &[".", WISH, "--outside", "tester"]);
+        let child = command.env("TMPDIR", tmp.path()).spawn().unwrap();
+        asked(dir, "tester");
+        child
+    };
+    let mut killed = start(dir.path());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let left = scratch(tmp.path());
+    assert!(!left.is_empty(), "nothing to be removed");
+    let mut alive = start(other.path());
+    assert!(left.iter().all(|path| !path.exists()), "{left:?}");
+    let held = scratch(tmp.path());
+    let mut review = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    review.args(["review", "."]).current_dir(dir.path()).env_clear().env("HOME", dir.path()).env("TMPDIR", tmp.path());
+    exits(&review.output().unwrap(), 0);
+    assert!(!held.is_empty() && held.iter().all(|path| path.exists()), "they are of one that goes on: {held:?}");
+    assert_eq!(scratch(tmp.path()).len(), held.len(), "the review took its own along");
+    alive.kill().unwrap();
+    alive.wait().unwrap();
 }
 
 #[test]
@@ -277,6 +370,111 @@ fn what_no_mechanic_can_do_is_said_and_exits_with_1() {
 }
 
 #[test]
+fn s1_18_too_little_to_plan_from_is_a_failure_that_ends_a_run_which_is_to_fail_fast() {
+    let dir = shop();
+    let args = [".", "make it better", "--json", "--fail-fast"];
+    // The second time all that ended is known, and that it fell short as well.
+    for _ in 0..2 {
+        let fast = result(dir.path(), &run(dir.path(), &args, ""), 1);
+        let errors = fast["errors"].as_array().unwrap();
+        assert!(errors.len() == 1 && errors[0]["code"] == "PLAN_003", "{errors:?}");
+        assert_eq!(agents(&fast), ["manager", "scout", "analyst", "explorer", "planner"]);
+    }
+    let two = [&args[..], &["--agents", "planner,reviewer"]].concat();
+    std::fs::write(dir.path().join("a.py"), UNSAFE).unwrap();
+    let reviewed = result(dir.path(), &run(dir.path(), &two, ""), 1);
+    assert_eq!(reviewed["summary"]["reviewCompleted"], json!(false), "nor does the reviewer begin");
+}
+
+fn octoswarm(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.args(args).current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1").output().unwrap()
+}
+
+/// The steps of the latest run with their flows, after it was replayed.
+#[track_caller]
+fn replayed(dir: &Path, code: i32) -> Vec<(String, Value)> {
+    let (out, _) = exits(&octoswarm(dir, &["replay", "latest", "--state", ".octoswarm", "--json"]), code);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["same"], json!(code == 0), "{told:#}");
+    let of = |step: &Value| {
+        assert_eq!(step["other_maker"], json!(false), "{step:#}");
+        (format!("{}/{}", step["flow"].as_str().unwrap(), step["name"].as_str().unwrap()), step["verdict"].clone())
+    };
+    told["steps"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[track_caller]
+fn replayed_the_same(dir: &Path) -> Vec<String> {
+    let steps = replayed(dir, 0);
+    assert!(steps.iter().all(|(_, verdict)| verdict == "same"), "{steps:?}");
+    steps.into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn a_run_is_replayed_from_the_plan_to_the_review() {
+    let dir = shop();
+    exits(&run(dir.path(), &[".", "-"], WISH), 0);
+    let steps = replayed_the_same(dir.path());
+    let made = ["manager", "scout", "analyst", "explorer", "planner", "coder", "tester", "docs", "pr"];
+    let review = ["manager", "documentation", "debt", "improvement", "critical", "master"];
+    let all = made.iter().map(|name| format!("run/{name}")).chain(review.iter().map(|name| format!("review/{name}")));
+    assert_eq!(steps, all.collect::<Vec<_>>());
+    let (text, _) = exits(&octoswarm(dir.path(), &["replay", "latest", "--state", ".octoswarm"]), 0);
+    assert!(text.contains("review/manager") && text.ends_with("15 steps: 15 the same, 0 differ\n"), "{text}");
+    assert_eq!(git(dir.path(), &["status", "--short"]), "", "nothing is kept");
+
+    // The commit holds what the work tree held.
+    git(dir.path(), &["apply", ".octoswarm/change.diff"]);
+    git(dir.path(), &["commit", "-qam", "Lower"]);
+    assert_eq!(replayed_the_same(dir.path()).len(), 15);
+
+    let rows = dir.path().join(".octoswarm/octoswarm.db");
+    let sql = "UPDATE step SET artifact = json_set(artifact, '$.findings', json('[]'), '$.outcome', 'x') WHERE name = 'master'";
+    change(&rows, sql);
+    let differing: Vec<String> =
+        replayed(dir.path(), 1).into_iter().filter(|(_, verdict)| verdict != "same").map(|(name, _)| name).collect();
+    assert_eq!(differing, ["review/master"]);
+}
+
+fn change(rows: &Path, sql: &'static str) {
+    use sqlx::{ConnectOptions, Connection};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut conn = sqlx::sqlite::SqliteConnectOptions::new().filename(rows).connect().await.unwrap();
+        assert!(sqlx::query(sql).execute(&mut conn).await.unwrap().rows_affected() > 0, "{sql}");
+        conn.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_run_of_some_agents_on_a_work_tree_is_replayed_while_its_files_are_there() {
+    let dir = shop();
+    std::fs::write(dir.path().join("a.py"), UNSAFE).unwrap();
+    let configs = r#"{"debt": {"enabled": false}, "critical": {"model": "m"}}"#;
+    std::fs::write(dir.path().join(".git/configs.json"), configs).unwrap();
+    let some = ["--agents", "coder,reviewer", "--agent-configs", ".git/configs.json"];
+    exits(&run(dir.path(), &[&[".", WISH][..], &some].concat(), ""), 0);
+    let steps = replayed_the_same(dir.path());
+    assert!(steps.contains(&"run/pr".to_owned()) && steps.contains(&"review/master".to_owned()), "{steps:?}");
+    for left_out in ["run/planner", "run/tester", "review/debt"] {
+        assert!(!steps.contains(&left_out.to_owned()), "{steps:?}");
+    }
+    exits(&run(dir.path(), &[".", "--agents", "reviewer"], ""), 0);
+    assert_eq!(replayed_the_same(dir.path()).len(), 6);
+
+    // From elsewhere the path is named.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (state, path) = (dir.path().join(".octoswarm"), dir.path().to_str().unwrap());
+    let named = ["replay", "latest", "--state", state.to_str().unwrap(), "--path", path];
+    exits(&octoswarm(elsewhere.path(), &named), 0);
+
+    std::fs::write(dir.path().join("a.py"), "X = 1\n").unwrap();
+    let (_, err) = exits(&octoswarm(dir.path(), &["replay", "latest", "--state", ".octoswarm"]), 3);
+    assert!(err.contains("are not those that it worked on any more") && err.contains("--path"), "{err}");
+}
+
+#[test]
 fn odd_input_is_refused_before_anything_is_written() {
     let dir = shop();
     let (empty, bare) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -288,6 +486,8 @@ fn odd_input_is_refused_before_anything_is_written() {
         (&[".", "-"], " \n", "empty"),
         (&[".", "-"], "Add\0it", "NUL"),
         (&["elsewhere", WISH], "", "there is no `elsewhere`"),
+        (&["CHANGELOG.md", WISH], "", "`CHANGELOG.md` is a file: name the repository"),
+        (&[".", WISH, "--output-dir", "CHANGELOG.md/state"], "", "CHANGELOG.md is a file, where"),
         (&[nowhere, WISH], "", "repository"),
         (&[unborn, WISH], "", "no commit"),
         (&[".", WISH, "--agents", "tester,coder"], "", "the order is planner, coder, tester, reviewer"),

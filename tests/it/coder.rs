@@ -249,6 +249,7 @@ fn facts(tree: &Tree, settings: &ContributeSettings, title: &str, body: &str) ->
             language: Some("Python".into()),
             stars: 1,
             license: None,
+            work_tree: None,
         },
         base: tree.commit().clone(),
         issue: IssueFacts {

@@ -11,6 +11,7 @@ mod point;
 mod post;
 mod rows;
 mod server;
+mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

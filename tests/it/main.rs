@@ -28,6 +28,7 @@ mod faults;
 mod flow;
 mod github;
 mod kill_loop;
+mod logs;
 mod mailbox;
 mod metrics;
 mod monitor;

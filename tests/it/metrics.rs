@@ -22,7 +22,7 @@ const LOG: &str = "server.log";
 const PAGE: &str = "docs/metrics.md";
 
 /// The program as `serve`, with the box as its GitHub.
-struct Server {
+pub struct Server {
     github: GitHubBox,
     dir: tempfile::TempDir,
     address: SocketAddr,
@@ -35,7 +35,7 @@ impl Server {
         Self::with(&[]).await
     }
 
-    async fn with(env: &[(&str, &str)]) -> Self {
+    pub async fn with(env: &[(&str, &str)]) -> Self {
         rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
         let manifest = AppManifest::parse(include_str!("../../app-manifest.yml")).unwrap();
         let github = GitHubBox::start(Options::new(manifest, SECRET)).await.unwrap();
@@ -106,7 +106,7 @@ impl Server {
     }
 
     /// A pull request with findings is reviewed, and an issue becomes a pull request.
-    async fn story(&self) {
+    pub async fn story(&self) {
         let people = self.github.people();
         people.create_repo(REPO, Change::new().write("src/base.py", CLEAN).write("src/a.py", UNSAFE)).await.unwrap();
         people.add_collaborator(REPO, "ada", "write").await.unwrap();
@@ -116,6 +116,13 @@ impl Server {
         let issue = people.open_issue("ada", REPO, TITLE, BODY).await.unwrap();
         people.label("ada", REPO, issue, "swarm").await.unwrap();
         self.settle().await;
+    }
+
+    /// The whole lines of its log.
+    pub fn log(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.dir.path().join(LOG)).unwrap();
+        let (whole, _) = log.rsplit_once('\n').unwrap_or_default();
+        whole.lines().map(str::to_owned).collect()
     }
 
     async fn deliver(&self, event: &str, guid: &str, body: &str, secret: &str) -> StatusCode {

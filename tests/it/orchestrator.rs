@@ -11,6 +11,7 @@ use octoswarm::agent::{self, Context, DynAgent, Pack, Registry, Reviewing, Role,
 use octoswarm::analysis::Engine;
 use octoswarm::artifact::exchange::{AgentInput, AgentOutput, ValidationResult};
 use octoswarm::artifact::facts::ReviewSettings;
+use octoswarm::artifact::plan::Task;
 use octoswarm::artifact::{AgentError, ErrorCode, ReviewFacts, Shelf};
 use octoswarm::domain::{Clock, RepoName, RunId};
 use octoswarm::mailbox::{AgentName, Bus, Content, Draft, Envelope, MessageId, MessageType, Options, Priority};
@@ -224,6 +225,8 @@ struct Double {
     last: Play,
     calls: Arc<Mutex<Vec<AgentInput>>>,
     cancelled: CancellationToken,
+    /// Whether it takes the task of a plan that the agent in its place would take.
+    takes_tasks: bool,
 }
 
 impl Double {
@@ -234,6 +237,7 @@ impl Double {
             last,
             calls: Arc::default(),
             cancelled: CancellationToken::new(),
+            takes_tasks: true,
         }
     }
 
@@ -255,6 +259,10 @@ impl DynAgent for Double {
 
     fn version(&self) -> &'static str {
         self.real.version()
+    }
+
+    fn can_handle(&self, task: &Task) -> bool {
+        self.takes_tasks && self.real.can_handle(task)
     }
 
     fn execute<'a>(

@@ -124,6 +124,26 @@ fn s3_25_the_example_plays_the_improvement_agent() {
 }
 
 #[test]
+fn a_rule_that_the_repository_has_switched_off_is_silent_whoever_finds_something_by_it() {
+    let dir = changed();
+    let review = |disable: &str| {
+        std::fs::create_dir_all(dir.path().join(".github")).unwrap();
+        std::fs::write(dir.path().join(".github/octoswarm.yml"), format!("disable: [{disable}]\n")).unwrap();
+        git(dir.path(), &["add", ".github"]);
+        git(dir.path(), &["commit", "-qm", disable]);
+        let _agent = example(&messages(dir.path()));
+        result(&start(dir.path()).wait_with_output().unwrap(), 0)
+    };
+    let (other, _) = review("eval-call");
+    assert_eq!(lines(&other), [4, 7], "another rule is another matter");
+    let (off, said) = review("improvement-agent");
+    assert_eq!(lines(&off), [] as [u64; 0], "{off:#}");
+    let told = of(&off, "master").unwrap()["result"]["findings"].to_string();
+    assert!(!told.contains("shares this default"), "{told}");
+    assert!(!said.contains("there is no rule"), "{said}");
+}
+
+#[test]
 fn a_result_that_is_too_large_for_its_message_goes_through_a_file() {
     let dir = changed();
     let _agent = odd(&messages(dir.path()), "large");
@@ -184,13 +204,100 @@ fn a_wrong_answer_ends_in_failed_with_its_faults_and_the_run_goes_on_without_it(
         assert!(error["message"].as_str().unwrap().contains(fault), "{fault}: {error}");
     }
     assert_eq!(result["summary"]["reviewCompleted"], json!(true), "the others' review is there");
+    let concerns = of(&result, "master").unwrap()["result"]["summary"]["concerns"].to_string();
+    assert!(concerns.contains("the improvement reviewer failed"), "and says who is missing: {concerns}");
     assert!(of(&result, "improvement").is_none() && of(&result, "critical").is_some());
+    let review = of(&result, "master").unwrap()["result"].to_string();
+    assert!(review.contains("the improvement reviewer failed"), "{review}");
     let refused = files(&messages.join("failed"), ".error.json");
     assert!(!refused.is_empty());
     for reason in refused {
         let reason: Value = serde_json::from_slice(&std::fs::read(reason).unwrap()).unwrap();
         assert!(reason["reason"].as_str().unwrap().contains("not valid"), "{reason}");
     }
+}
+
+fn shown(dir: &Path, more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.args(["runs", "show", "latest", "--state", ".octoswarm"]).args(more);
+    let output = command.current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn s1_18_a_known_result_comes_back_as_what_it_was_with_its_errors() {
+    let dir = changed();
+    let agent = odd(&messages(dir.path()), "partial");
+    let (first, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
+    assert!(shown(dir.path(), &[]).contains("done in part"), "{}", shown(dir.path(), &[]));
+    // Nobody plays it any more: the second run has what the first one left.
+    drop(agent);
+    let (second, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
+    let (then, now) = (of(&first, "improvement").unwrap(), of(&second, "improvement").unwrap());
+    assert_eq!((&then["status"], &now["status"]), (&json!("partial"), &json!("partial")), "{now:#}");
+    assert_eq!((&then["metadata"]["cacheHit"], &now["metadata"]["cacheHit"]), (&Value::Null, &json!(true)));
+    for told in ["errors", "warnings"] {
+        assert!(!now["metadata"][told].is_null(), "{told}: {now:#}");
+        assert_eq!(then["metadata"][told], now["metadata"][told]);
+    }
+    assert_eq!((lines(&second), &then["result"]), (vec![4, 7], &now["result"]));
+    assert_eq!(of(&second, "critical").unwrap()["status"], "success");
+    let text = shown(dir.path(), &[]);
+    let row = text.lines().find(|line| line.contains("improvement")).unwrap();
+    assert!(row.contains("known in part") && row.contains("too odd to read") && row.contains("only half"), "{text}");
+    let rows: Value = serde_json::from_str(&shown(dir.path(), &["--json"])).unwrap();
+    let row = rows["steps"].as_array().unwrap().iter().find(|step| step["name"] == "improvement").unwrap();
+    assert_eq!((&row["state"], &row["told"]["status"]), (&json!("skipped"), &json!("partial")));
+}
+
+#[test]
+fn s3_14_what_a_program_says_of_its_progress_becomes_a_few_harmless_lines_of_the_run() {
+    let dir = changed();
+    let _agent = odd(&messages(dir.path()), "telling");
+    let (result, _) = result(&start(dir.path()).wait_with_output().unwrap(), 0);
+    assert_eq!(lines(&result), [4, 7]);
+    let rows: Value = serde_json::from_str(&shown(dir.path(), &["--json"])).unwrap();
+    let all = rows["progress"].as_array().unwrap().iter().map(|row| row["text"].as_str().unwrap());
+    let said: Vec<&str> = all.filter(|text| text.starts_with("improvement: ") && text.contains("of 300")).collect();
+    assert!(!said.is_empty() && said.len() < 100, "of 300: {said:#?}");
+    assert!(said.last().unwrap().starts_with("improvement: 100 %, ⟨U+001B⟩[31m300 of 300 for"), "{said:#?}");
+    for text in &said {
+        assert!(text.chars().count() < 250 && !text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
+    }
+    assert!(shown(dir.path(), &[]).contains("300 of 300 for"));
+}
+
+#[test]
+fn s1_19_how_often_a_reviewer_is_asked_again_is_what_the_settings_say() {
+    let dir = changed();
+    let inbox = messages(dir.path()).join("inbox");
+    std::fs::write(
+        dir.path().join(".git/configs.json"),
+        r#"{"reviewer": {"retries": 0}, "improvement": {"retries": 0}}"#,
+    )
+    .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.arg("run").args(ASKED).args(["--agent-configs", ".git/configs.json"]).current_dir(dir.path());
+    command.env_clear().env("HOME", dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = command.spawn().unwrap();
+    let asked = until("nobody is asked", || files(&inbox.join("improvement"), ".json").pop());
+    let task: Value = serde_json::from_slice(&std::fs::read(asked).unwrap()).unwrap();
+    let id = "improvement_20261121_212611_0a1b2c";
+    let report = json!({
+        "message_id": id, "from": "improvement", "to": "product_manager", "type": "error_report",
+        "timestamp": task["timestamp"], "reply_to": task["message_id"],
+        "content": {
+            "error_type": "api_failure", "error_message": "the model is away", "context": {"code": "API_002"},
+            "impact_level": "medium", "related_task_id": task["message_id"],
+        },
+    });
+    let staged = inbox.join("product_manager").join(format!("{id}.tmp"));
+    std::fs::write(&staged, report.to_string()).unwrap();
+    std::fs::rename(&staged, staged.with_extension("json")).unwrap();
+    let (result, _) = result(&running.wait_with_output().unwrap(), 1);
+    assert_eq!(result["errors"][0]["code"], "API_002", "it was tried again: {}", result["errors"]);
+    assert_eq!(files(&inbox.join("improvement"), ".json").len(), 1, "one task, and no other");
 }
 
 #[test]

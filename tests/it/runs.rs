@@ -314,8 +314,8 @@ async fn a_folder_without_a_state_is_told_from_one_without_runs() {
 async fn a_state_of_another_program_or_version_is_refused_and_left_alone() {
     for (sql, says) in [
         ("DROP TABLE _sqlx_migrations", "belongs to another program"),
-        ("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 2", "newer octoswarm"),
-        ("DELETE FROM _sqlx_migrations WHERE version = 2", "older octoswarm"),
+        ("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 3", "newer octoswarm"),
+        ("DELETE FROM _sqlx_migrations WHERE version = 3", "older octoswarm"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         drop(Store::open(dir.path(), Clock::system()).await.unwrap());
@@ -542,6 +542,42 @@ async fn a_replayed_review_is_the_same_until_something_is_changed() {
     world.end().await;
 }
 
+/// Every step that a replay tells of, by its flow; all of them the same, and made by the same.
+#[track_caller]
+fn all_the_same(told: &Value) -> Vec<String> {
+    assert_eq!(told["same"], Value::Bool(true), "{told:#}");
+    let of = |step: &Value| {
+        assert_eq!((&step["verdict"], &step["other_maker"]), (&"same".into(), &Value::Bool(false)), "{step}");
+        format!("{}/{}", step["flow"].as_str().unwrap(), step["name"].as_str().unwrap())
+    };
+    told["steps"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[tokio::test]
+async fn a_contribution_its_plan_and_what_became_of_it_are_replayed() {
+    let world = with_unsafe_yaml().await;
+    world.ask(TITLE, BODY).await;
+    let pull = world.own_pulls().remove(0);
+    world.people().review("ada", REPO, pull.number, "COMMENT", "Looks right.").await.unwrap();
+    world.settle().await;
+    let (state, posts) = (world.state_dir(), world.github.calls().len());
+    let runs = world.app.store().runs(9).await.unwrap();
+    let id = |kind: &str| runs.iter().find(|run| run.kind == kind).unwrap().id.to_string();
+    let replayed = async |id: &str| all_the_same(&document(state, &["replay", id, "--json"]).await);
+    assert_eq!(replayed(&id("monitor")).await, ["monitor/reviews"]);
+    let steps = replayed(&id("contribute")).await;
+    assert!(steps.len() == 9 && steps.last().unwrap() == "contribute/pr", "{steps:?}");
+    // A plan begins as a contribution does.
+    let contribution = id("contribute");
+    change(state, "DELETE FROM step WHERE name IN ('coder', 'tester', 'docs', 'pr')").await;
+    change(state, "UPDATE run SET kind = 'plan' WHERE kind = 'contribute'").await;
+    change(state, "UPDATE step SET detail = 'plan' WHERE name = 'facts' AND detail = 'contribute'").await;
+    let steps = replayed(&contribution).await;
+    assert_eq!(steps, ["plan/scout", "plan/manager", "plan/analyst", "plan/explorer", "plan/planner"]);
+    assert_eq!(world.github.calls().len(), posts, "GitHub was asked");
+    world.end().await;
+}
+
 #[tokio::test]
 async fn what_cannot_be_replayed_says_why() {
     let world = reviewed().await;
@@ -614,6 +650,43 @@ fn every_agent_stands_in_the_table_as_the_registry_has_it() {
     let coder = agents.iter().find(|agent| agent["id"] == "coder").unwrap();
     assert_eq!(coder["tasks"], serde_json::json!(["feature", "refactor", "bugfix", "infrastructure"]));
     assert!(text.lines().all(|line| line == line.trim_end()), "{text}");
+}
+
+#[test]
+fn agents_are_shown_as_the_servers_configuration_sets_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "app_id = 7\n[agents.debt]\noutside = true\nretries = 0\ntimeout_ms = 90000\n[agents.docs]\nenabled = false\n\
+                [agents.research_agent_2]\noutside = true\n";
+    std::fs::write(dir.path().join("octoswarm.toml"), text).unwrap();
+    let output = octoswarm(dir.path(), &["agents", "--json"]);
+    exits(&output, 0);
+    let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let of = |id: &str| told["agents"].as_array().unwrap().iter().find(|agent| agent["id"] == id).unwrap();
+    let mailboxes = |id: &str| -> Vec<(&str, bool)> {
+        let all = of(id)["mailboxes"].as_array().unwrap().iter();
+        all.map(|one| (one["name"].as_str().unwrap(), one["outside"].as_bool().unwrap())).collect()
+    };
+    assert_eq!(mailboxes("debt"), [("debt", true)]);
+    assert_eq!((&of("debt")["retries"], &of("debt")["deadline_seconds"]), (&0.into(), &90.into()));
+    assert_eq!(mailboxes("coder"), [("coder", false)]);
+    assert_eq!(mailboxes("analyst"), [("research_agent_1", false), ("research_agent_2", true)]);
+    let off: Vec<&Value> =
+        told["agents"].as_array().unwrap().iter().filter(|agent| agent["enabled"] == false).collect();
+    assert!(off.len() == 1 && off[0]["id"] == "docs", "{off:?}");
+
+    let output = octoswarm(dir.path(), &["agents"]);
+    let text = stdout(&output);
+    let by = |id: &str| text.lines().find(|line| line.starts_with(&format!("{id} "))).unwrap().to_owned();
+    assert!(by("debt").contains(" outside ") && by("debt").contains(" 90 s "), "{text}");
+    assert!(by("docs").contains(" off ") && by("coder").contains(" octoswarm "), "{text}");
+    assert!(by("explorer").contains(" octoswarm; outside: research_agent_2 "), "{text}");
+    assert!(stderr(&output).contains("3 by programs outside, 1 off"), "{}", stderr(&output));
+
+    // Another file, and one that cannot be meant.
+    std::fs::write(dir.path().join("other.toml"), "[agents.codr]\noutside = true\n").unwrap();
+    let output = octoswarm(dir.path(), &["agents", "--config", "other.toml"]);
+    exits(&output, 2);
+    assert!(stderr(&output).contains("did you mean `coder`"), "{}", stderr(&output));
 }
 
 /// The rows alone, without the program: what the server goes by.

@@ -1,11 +1,15 @@
 //! The scout's scheduled sweep, against the box: who has asked for it gets drafts within its caps, and nobody else anything.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use octoswarm::app::runs::Observer;
 use octoswarm::demo::{Change, Fault, OpenPull};
+use octoswarm::mailbox::{Envelope, MessageType};
 use octoswarm::store::JobState;
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection};
 
 use crate::contribute::{BODY, SAFE, TITLE, with_unsafe_yaml};
 use crate::support::world::{REPO, World};
@@ -103,6 +107,41 @@ async fn s2_11_a_sweep_opens_a_draft_that_says_so_and_leaves_true_documents() {
     assert_eq!((&status["cycle"], &status["current_issue"]), (&json!(1), &json!(url(number))));
     assert_eq!(status["stats"]["prs_created"], 1);
     world.end().await;
+}
+
+/// Of a pull request on whose way the server died before it pushed: the pr agent has said meanwhile that it is ready.
+async fn ready_by_the_agents_word(world: &mut World, ask: impl AsyncFnOnce(&World)) -> bool {
+    world.github.fail_next(Fault::withhold("POST", "/git-receive-pack"));
+    ask(world).await;
+    world.github.wait_withheld().await;
+    world.crash().await;
+    let rows = world.state_dir().join("octoswarm.db");
+    let mut rows = SqliteConnectOptions::new().filename(rows).connect().await.unwrap();
+    let sql = "UPDATE step SET artifact = json_set(artifact, '$.draft', json('false')) WHERE name = 'pr' AND artifact ->> '$.draft'";
+    assert_eq!(sqlx::query(sql).execute(&mut rows).await.unwrap().rows_affected(), 1);
+    rows.close().await.unwrap();
+    world.github.release_withheld();
+    world.restart().await;
+    world.settle().await;
+    let pulls = world.own_pulls();
+    assert_eq!(pulls.len(), 1, "{:?}", contributions(world).await);
+    pulls[0].draft
+}
+
+#[tokio::test]
+async fn what_a_sweep_opens_is_a_draft_also_where_the_work_itself_is_ready() {
+    let mut asked = with_unsafe_yaml().await;
+    let label = async |world: &World| {
+        let number = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+        world.people().label("ada", REPO, number, "swarm").await.unwrap();
+    };
+    assert!(!ready_by_the_agents_word(&mut asked, label).await, "asked for by a person, the agent's word counts");
+    asked.end().await;
+    let mut swept = world(&on(1, 3)).await;
+    issue(&swept, TITLE, BODY, Some(WELCOME)).await;
+    let taken = async |world: &World| assert_eq!(world.app.scout_all().await.unwrap(), 1);
+    assert!(ready_by_the_agents_word(&mut swept, taken).await, "nobody asked for it");
+    swept.end().await;
 }
 
 #[tokio::test]
@@ -343,5 +382,34 @@ async fn the_schedule_sweeps_by_itself() {
     world.restart_scouting(Some(NOT_BY_ITSELF)).await;
     world.settle().await;
     assert_eq!(world.own_pulls().len(), 1);
+    world.end().await;
+}
+
+/// The priorities of what came out of the inboxes since then, by what it was about.
+fn priorities(world: &World, number: u64) -> BTreeSet<String> {
+    let messages = std::fs::read_dir(world.state_dir().join("messages/processed")).unwrap();
+    let messages = messages.map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    let assignments = messages.map(|bytes| Envelope::parse(&bytes).unwrap()).filter(|message| {
+        message.message_type == MessageType::TaskAssignment
+            && message.content["focus_area"] == format!("{REPO}#{number}")
+    });
+    assignments.map(|message| format!("{:?}", message.priority)).collect()
+}
+
+#[tokio::test]
+async fn a_sweep_asks_its_agents_at_low_priority_a_label_at_normal_and_a_command_at_high() {
+    let world = world(&on(1, 3)).await;
+    let swept = issue(&world, TITLE, BODY, Some(WELCOME)).await;
+    assert_eq!(sweep(&world).await, 1);
+    let labelled = world.ask(TITLE, BODY).await;
+    let asked = world.people().open_issue("ada", REPO, TITLE, BODY).await.unwrap();
+    world.comment("ada", asked, "/swarm fix").await;
+    world.settle().await;
+    for (number, priority) in [(swept, "Low"), (labelled, "Normal"), (asked, "High")] {
+        assert_eq!(priorities(&world, number), BTreeSet::from([priority.to_owned()]), "#{number}");
+    }
+    for number in [swept, labelled, asked] {
+        world.said(number);
+    }
     world.end().await;
 }

@@ -146,7 +146,10 @@ fn requirements(brief: &Brief, understood: &Understanding) -> Vec<String> {
     let mut all: Vec<String> =
         understood.asks.iter().filter(|ask| is_exact(ask)).map(|ask| words::line(&ask.describe(), MAX_TEXT)).collect();
     let more = demand::demands(brief);
-    all.extend(more.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
+    // Quotation marks and full stops make no other requirement of it.
+    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let known: BTreeSet<String> = all.iter().map(|text| plain(text)).collect();
+    all.extend(more.into_iter().filter(|text| !known.contains(&plain(text))));
     all.truncate(MAX_NOTES);
     all
 }
@@ -168,7 +171,7 @@ fn files(brief: &Brief, reading: &Reading) -> Vec<FileToModify> {
         .iter()
         .filter(|(_, place)| place.weight >= LEAST)
         .map(|(path, place)| {
-            let why: Vec<&str> = place.why.iter().copied().collect();
+            let why: Vec<&str> = place.reasons().collect();
             (place.weight, path.as_str(), why.join(" and "))
         })
         .collect();

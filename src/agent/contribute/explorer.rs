@@ -78,8 +78,8 @@ impl Agent for Explorer {
             repository: MappedRepository {
                 owner: words::line(&facts.repository.owner, 100),
                 name: words::line(&facts.repository.name, 200),
-                // Nothing is checked out: the tree is read from the object database.
-                local_path: String::new(),
+                // A mirror has nothing checked out: its trees are read from the object database.
+                local_path: facts.repository.work_tree.clone().unwrap_or_default(),
                 branch: {
                     let word = convention::commit_type(analysis.analysis.kind);
                     convention::branch(word, facts.issue.number, &brief.title, naming)

@@ -129,7 +129,8 @@ async fn whole(
     let Packages { dependencies, description, .. } = &reading.packages;
     let analysis = analysis(languages, Some(lines), &reading.survey, dependencies.clone(), &manifests);
     let repository = &facts.repository;
-    let root = format!("{}/{}", words::line(&repository.owner, 100), words::line(&repository.name, 200));
+    let remote = || format!("{}/{}", words::line(&repository.owner, 100), words::line(&repository.name, 200));
+    let root = repository.work_tree.clone().unwrap_or_else(remote);
     let mut context = snapshot(cx, &words::line(&repository.name, 200), &root, description.clone(), analysis);
     let main = reading.language().unwrap_or_default();
     let habits = reading.habits.get(main.as_str()).cloned().unwrap_or_default();

@@ -54,6 +54,13 @@ pub(super) struct Place {
     pub(super) lines: BTreeSet<u32>,
 }
 
+impl Place {
+    /// Why, each reason once: a file that is named needs no word on its module.
+    pub(super) fn reasons(&self) -> impl Iterator<Item = &'static str> {
+        self.why.iter().copied().filter(|why| *why != QUALIFIED || !self.why.contains(NAMED))
+    }
+}
+
 /// The file is written out in the issue.
 pub(super) const NAMED: &str = "named in the issue";
 /// A frame of its stack trace.

@@ -39,6 +39,7 @@ fn repository() -> RepositoryFacts {
         language: Some("Python".to_owned()),
         stars: 7,
         license: Some("MIT".to_owned()),
+        work_tree: None,
     }
 }
 

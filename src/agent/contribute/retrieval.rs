@@ -421,18 +421,19 @@ fn by_class(class: Class) -> f32 {
 }
 
 fn why(query: &Query, place: Option<&super::query::Place>, defined: &[usize], mut parts: Vec<(f32, usize)>) -> String {
-    let mut reasons: Vec<String> =
-        place.into_iter().flat_map(|place| &place.why).map(|why| (*why).to_owned()).collect();
+    let mut reasons: Vec<String> = place.into_iter().flat_map(|place| place.reasons()).map(str::to_owned).collect();
     let text = |index: &usize| query.terms.get(*index).map(|term| term.shown.as_str());
     let names: Vec<String> = defined.iter().filter_map(text).take(3).map(|name| format!("`{name}`")).collect();
     if !names.is_empty() {
         reasons.push(format!("defines {}", names.join(", ")));
     }
     parts.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
+    let mut told = BTreeSet::new();
     let words: Vec<&str> = parts
         .iter()
         .filter(|(_, index)| query.terms.get(*index).is_some_and(|term| term.kind != Kind::Phrase))
         .filter_map(|(_, index)| text(index))
+        .filter(|word| told.insert(word.to_lowercase()))
         .take(4)
         .collect();
     if !words.is_empty() {

@@ -55,13 +55,15 @@ pub(super) fn by_severity(findings: &[Finding]) -> BySeverity {
     counts
 }
 
-/// Any critical finding, or nothing that could be read: to be talked about. Any major one: to be revised.
+/// Any critical finding, or nothing that could be read: to be talked about. Any major one: to be revised. Nothing is
+/// approved that a reviewer whose part is expected did not see.
 pub(super) fn readiness(report: &ReviewReport) -> Readiness {
     let counts = by_severity(&report.findings);
     match report.outcome {
         Outcome::CouldNotReview { .. } => Readiness::RequiresDiscussion,
         _ if counts.critical > 0 => Readiness::RequiresDiscussion,
         _ if counts.major > 0 => Readiness::NeedsRevision,
+        _ if report.coverage.is_incomplete() => Readiness::RequiresDiscussion,
         _ => Readiness::Approved,
     }
 }
@@ -141,7 +143,7 @@ fn summary(report: &ReviewReport, findings: &[ReviewFinding]) -> ReviewSummary {
     let mut concerns = Vec::new();
     match &report.outcome {
         Outcome::CouldNotReview { reason } | Outcome::NothingToReview { reason } => concerns.push(reason.clone()),
-        Outcome::Clean | Outcome::Findings { .. } => {}
+        Outcome::Clean | Outcome::Findings { .. } => concerns.extend(report.coverage.unreviewed()),
     }
     let unread = report.coverage.not_read.iter().filter(|file| !file.left_out).count();
     if unread > 0 {
@@ -167,5 +169,59 @@ fn summary(report: &ReviewReport, findings: &[ReviewFinding]) -> ReviewSummary {
         strengths,
         concerns,
         recommendations,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{AbsentReviewer, Coverage, Fingerprint, RuleId, Span};
+
+    /// A review of one file in which a reviewer failed and the others found this much.
+    fn half(severities: &[Severity]) -> CodeReview {
+        let finding = |severity: &Severity| {
+            let rule = RuleId(format!("rule-{}", severity.name()));
+            Finding {
+                category: Category::Improvement,
+                severity: *severity,
+                path: "a.py".into(),
+                span: Span { start_line: 1, start_column: 1, end_line: 1, end_column: 2 },
+                message: "a".into(),
+                why: "b".into(),
+                fix: None,
+                reference: None,
+                fingerprint: Fingerprint::new(&rule, "a.py", "x", 0),
+                rule,
+            }
+        };
+        let absent = vec![AbsentReviewer {
+            reviewer: "critical".into(),
+            code: "API_001".into(),
+            reason: "no answer".into(),
+            left_out: false,
+        }];
+        let coverage = Coverage { read: 1, total: 1, absent, ..Coverage::default() };
+        let findings: Vec<Finding> = severities.iter().map(finding).collect();
+        let report = ReviewReport {
+            present: Default::default(),
+            settled_paths: Default::default(),
+            outcome: coverage.outcome(findings.len()),
+            coverage,
+            findings,
+        };
+        code_review(&report, "PR-1", "2026-11-21T10:15:35Z".into(), 1)
+    }
+
+    #[test]
+    fn s1_15_what_a_reviewer_did_not_see_is_never_approved_and_the_review_says_so() {
+        for (found, want) in [
+            (&[][..], Readiness::RequiresDiscussion),
+            (&[Severity::Low, Severity::Medium], Readiness::RequiresDiscussion),
+            (&[Severity::High], Readiness::NeedsRevision),
+        ] {
+            let review = half(found);
+            assert_eq!(review.overall_assessment.readiness, want, "{found:?}");
+            assert_eq!(review.summary.concerns, ["the critical reviewer failed: no answer (API_001)"], "{found:?}");
+        }
     }
 }

@@ -14,6 +14,7 @@ mod parallel;
 
 pub use lens::Lens;
 pub use master::Master;
+pub use outside::rule as rule_outside;
 
 use crate::agent::Context;
 use crate::artifact::AgentFindings;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::checklist::checklist;
 use crate::agent::{Context, Error, Reviewing, Role};
+use crate::artifact::facts::{ReviewFacts, ReviewSettings};
 use crate::artifact::server::{CodeFile, CriticalItem, DebtItem, ImprovementItem, ItemSeverity};
 use crate::artifact::{AgentFindings, Fault, FilePlan, check};
 use crate::domain::{Category, Finding, Fingerprint, LineKind, RuleId, Severity, Span};
@@ -54,9 +55,11 @@ pub(super) async fn adopt(
     plan: &FilePlan,
     result: Value,
 ) -> Result<AgentFindings, Error> {
+    let Reviewing { facts, pack, .. } = cx.reviewing()?;
     if result.get("findings").is_some() || category == Category::Documentation {
         let role = category.name();
-        return AgentFindings::deserialize(result).map_err(|source| Error::Input { role, source });
+        let said = AgentFindings::deserialize(result).map_err(|source| Error::Input { role, source })?;
+        return Ok(wanted(facts, said));
     }
     let invalid = |faults: Vec<String>| Error::Invalid { role: category.name(), faults: faults.join("; ") };
     let faults: Vec<String> = check(category.name(), &result)
@@ -69,7 +72,6 @@ pub(super) async fn adopt(
         return Err(invalid(faults));
     }
     let said = read(category, result)?;
-    let Reviewing { facts, pack, .. } = cx.reviewing()?;
     let files = pack.read(cx, plan).await?;
     let (mut findings, mut faults) = (Vec::new(), Vec::new());
     let mut twins: HashMap<(String, String), usize> = HashMap::new();
@@ -91,8 +93,14 @@ pub(super) async fn adopt(
     if !faults.is_empty() {
         return Err(invalid(faults));
     }
-    findings.retain(|finding| finding.severity >= facts.settings.min_severity);
-    Ok(AgentFindings { category, findings })
+    Ok(wanted(facts, AgentFindings { category, findings }))
+}
+
+/// What the repository's configuration leaves of it: a rule that is switched off is silent, whoever found something by it.
+fn wanted(facts: &ReviewFacts, mut said: AgentFindings) -> AgentFindings {
+    let ReviewSettings { min_severity, disable, .. } = &facts.settings;
+    said.findings.retain(|finding| finding.severity >= *min_severity && !disable.contains(&finding.rule.0));
+    said
 }
 
 fn read(category: Category, result: Value) -> Result<Vec<Said>, Error> {
@@ -123,7 +131,7 @@ fn read(category: Category, result: Value) -> Result<Vec<Said>, Error> {
 }
 
 fn finding(category: Category, item: &Said, line: &str, matched: &str, nth: usize) -> Finding {
-    let rule = RuleId(format!("{}-agent", category.name()));
+    let rule = rule(category);
     let end_column = u32::try_from(line.chars().count()).unwrap_or(u32::MAX).saturating_add(1);
     let first = u32::try_from(line.chars().take_while(|c| c.is_whitespace()).count()).unwrap_or_default() + 1;
     let start_column = if first < end_column { first } else { 1 };
@@ -144,6 +152,11 @@ fn finding(category: Category, item: &Said, line: &str, matched: &str, nth: usiz
         fingerprint: Fingerprint::new(&rule, &item.file, matched, nth),
         rule,
     }
+}
+
+/// The rule that items of a program outside stand under: it can be switched off like any other.
+pub fn rule(category: Category) -> RuleId {
+    RuleId(format!("{}-agent", category.name()))
 }
 
 /// The role of a category.

@@ -43,7 +43,7 @@ pub async fn audit(path: PathBuf, output: Option<PathBuf>) -> Result<Audited, Er
         let aggregate = audit::review(&engine, &request, codebase).map_err(|error| Error::Path(error.message))?;
         Ok(Audited { aggregate, coverage })
     };
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Path("the audit stopped unexpectedly".into()))?
+    tokio::task::spawn_blocking(work).await.map_err(Error::died("the audit"))?
 }
 
 /// The questions of the checklists that nothing here looks for: their ids.

@@ -1,8 +1,10 @@
 //! The repository's own `.github/octoswarm.yml`, for local work.
 
+use crate::agent::rule_outside;
 use crate::analysis::Engine;
 use crate::app::Error;
 use crate::config::{Remark, RepoConfig};
+use crate::domain::Category;
 use crate::workspace::Side;
 
 /// What the file says, and what is to be said of the file.
@@ -26,8 +28,7 @@ impl Obeyed {
             }
             Side::Text(text) => text,
         };
-        let rules: Vec<String> = Engine::embedded()?.rules().iter().map(|rule| rule.id.0.clone()).collect();
-        let remarks = RepoConfig::remarks(&text, &rules);
+        let remarks = RepoConfig::remarks(&text, &rule_ids()?);
         let told = |remark: &Remark| format!("{place}:{}:{}: {}", remark.line, remark.column, remark.text);
         let mut warnings: Vec<String> = remarks.faults.iter().chain(&remarks.warnings).map(told).collect();
         let config = RepoConfig::parse(&text).unwrap_or_else(|_| {
@@ -36,4 +37,15 @@ impl Obeyed {
         });
         Ok(Self { config, warnings })
     }
+}
+
+/// The ids that `disable` may name: those of the static rules, and those that items of programs outside stand under.
+///
+/// # Errors
+/// When the embedded rules do not load, which a test rules out.
+pub fn rule_ids() -> Result<Vec<String>, Error> {
+    let engine = Engine::embedded()?;
+    let own = engine.rules().iter().map(|rule| rule.id.clone());
+    let outside = [Category::Critical, Category::Improvement, Category::Debt].map(rule_outside);
+    Ok(own.chain(outside).map(|rule| rule.0).collect())
 }

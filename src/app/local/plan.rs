@@ -44,22 +44,19 @@ pub async fn plan(path: &Path, text: &str, obey: bool) -> Result<Planned, Error>
     let facts = local_facts(path, &titled(text), &tree, contribute::settings(&config), &clock);
     let scene = Scene::Contribute(Contributing::new(tree, facts));
     let cx = Context { engine, cancel: CancellationToken::new(), clock, scene };
-    Ok(Planned { planning: planning(&cx, path).await?, warnings })
+    Ok(Planned { planning: planning(&cx).await?, warnings })
 }
 
-async fn planning(cx: &Context, path: &Path) -> Result<Planning, Error> {
+async fn planning(cx: &Context) -> Result<Planning, Error> {
     let outputs = pipeline::plan::run(cx, &super::journal()).await?;
     if let Some(stopped) = outputs.stopped {
         let clarifications = stopped.faults.iter().map(|fault| fault.message.clone()).collect();
         return Ok(Planning::Unplanned(Unplanned { errors: stopped.faults, clarifications }));
     }
-    let mut document = match outputs.get(Role::Planner)? {
+    let document = match outputs.get(Role::Planner)? {
         artifact::Planned::Plan(plan) => plan,
         artifact::Planned::Unplanned(unplanned) => return Ok(Planning::Unplanned(unplanned)),
     };
-    if let (Some(context), Ok(root)) = (&mut document.project_context, path.canonicalize()) {
-        context.project.root_path = root.to_string_lossy().into_owned();
-    }
     let value = serde_json::to_value(&document)
         .map_err(|source| pipeline::Error::Document { role: Role::Planner.name(), source })?;
     let checked = agent::check_plan(&value);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::obeyed::Obeyed;
-use super::{Done, FileNote, Nothing, Where, local_facts};
+use super::{Done, FileNote, Nothing, Where, local_facts, repository_name};
 use crate::agent::{self, Context, Contributing, Role, Scene, gate};
 use crate::analysis::Engine;
 use crate::app::{Error, contribute, review};
@@ -137,8 +137,7 @@ enum On {
 impl Ground {
     async fn of(path: &Path, running: &Running, clock: Clock, cancel: CancellationToken) -> Result<Self, Error> {
         let engine = Engine::embedded()?;
-        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        let repo = format!("local/{}", name.unwrap_or_else(|| "repository".into()));
+        let repo = format!("local/{}", repository_name(path));
         let (on, file, place) = if running.agents.makes() {
             let tree = match running.to {
                 Where::Branch(_) => workspace::local::head_tree(path).await?,
@@ -206,11 +205,15 @@ impl Work<'_> {
                     }
                 }
             }
-            errors.extend(unplanned(&part));
+            // What ended the flow stands in the result already.
+            if part.outputs.stopped.as_ref().is_none_or(|stopped| stopped.role != Role::Planner) {
+                errors.extend(unplanned(&part));
+            }
             parts.push(part);
             cx = Some(context);
         }
-        let halted = parts.iter().any(|part| part.error.is_some()) || running.fail_fast && !errors.is_empty();
+        let failed = !errors.is_empty() || parts.iter().any(|part| part.outputs.stopped.is_some());
+        let halted = parts.iter().any(|part| part.error.is_some()) || running.fail_fast && failed;
         if running.agents.has(PipelineAgent::Reviewer) && !halted && !ground.cancel.is_cancelled() {
             let change = match (&ground.on, &made) {
                 (On::Change(change), _) => Some(change.clone()),
@@ -402,10 +405,7 @@ fn document<T: serde::de::DeserializeOwned>(parts: &[Part], role: Role) -> Optio
 
 /// Why there is no plan, if there is none for want of words.
 fn unplanned(part: &Part) -> Vec<AgentError> {
-    match part.outputs.get(Role::Planner) {
-        Ok(Planned::Unplanned(unplanned)) => unplanned.errors,
-        Ok(Planned::Plan(_)) | Err(_) => Vec::new(),
-    }
+    part.outputs.get(Role::Planner).ok().and_then(|result| Role::Planner.shortfall(&result)).unwrap_or_default()
 }
 
 /// How a step ended that left no output.

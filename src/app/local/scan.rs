@@ -21,9 +21,7 @@ use crate::workspace::{self, Found, Limits, Side};
 /// When a path does not exist or cannot be read at all.
 pub async fn scan(paths: Vec<PathBuf>, obey: bool) -> Result<Checked, Error> {
     let engine = Engine::embedded()?;
-    tokio::task::spawn_blocking(move || scan_blocking(&engine, &paths, obey))
-        .await
-        .map_err(|_| Error::Path("the scanner stopped unexpectedly".into()))?
+    tokio::task::spawn_blocking(move || scan_blocking(&engine, &paths, obey)).await.map_err(Error::died("the scan"))?
 }
 
 /// Scans one text as if it were the file of that name, which need not be there. With `obey`, as the configuration in the

@@ -1,26 +1,18 @@
 //! A run that is over, once more: from what was recorded, without GitHub, and nothing is kept or posted.
 
-use std::sync::Arc;
+use std::path::Path;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::super::Error;
+use super::super::{Error, review};
 use super::archive::{Archive, Problem};
-use crate::agent::{Context, Contributing, Pack, Reviewing, Scene};
-use crate::analysis::Engine;
-use crate::artifact::{ContributeFacts, ReviewFacts};
-use crate::domain::{RepositoryId, RunId};
-use crate::pipeline::contribute::CONTRIBUTE;
-use crate::pipeline::fix::FIX;
-use crate::pipeline::review::REVIEW;
-use crate::pipeline::{self, FACTS, FLOWS, Flow, Now, Replayed};
+use super::ground::Ground;
+use crate::pipeline::{self, Beginning, FACTS, Flow, Now, Replayed};
 use crate::stdx::difference::{Difference, differences};
 use crate::stdx::text::parse_iso8601;
 use crate::store::{RunRow, RunState, StepRow, StepState};
-use crate::workspace;
 
 /// What came of running a run's agents again.
 #[derive(Debug)]
@@ -32,6 +24,8 @@ pub struct Replay {
 
 #[derive(Debug)]
 pub struct StepReplay {
+    /// A local run may have several.
+    pub flow: &'static str,
     pub name: &'static str,
     pub verdict: Verdict,
     /// Agent, rules or settings are not those of then.
@@ -59,76 +53,111 @@ impl Replay {
     }
 }
 
-/// Runs the agents of a run again, each on what it was given then, and compares what they make.
+/// Runs the agents of a run again, each on what it was given then, and compares what they make. A local run was made in the
+/// repository around `path`; without one, in the folder that its state lies in.
 ///
 /// # Errors
 /// It is not over, was recorded before its facts were, its trees are gone, or the rows cannot be read.
-pub async fn replay(archive: &Archive, run: RunRow, cancel: &CancellationToken) -> Result<Replay, Error> {
+pub async fn replay(
+    archive: &Archive,
+    run: RunRow,
+    path: Option<&Path>,
+    cancel: &CancellationToken,
+) -> Result<Replay, Error> {
     let not = |why: String, hint| Problem::NotReplayable { run: run.id, why, hint };
     if run.state == RunState::Running {
         return Err(not("it goes on".to_owned(), "`octoswarm runs watch` follows it to its end").into());
     }
-    let repository = run.repository.ok_or_else(|| {
-        let hint = "only runs of a server can be replayed; `octoswarm run` with `--force` does a local one again";
-        not("it belongs to no repository on GitHub".to_owned(), hint)
-    })?;
-    let works = [REVIEW.name, FIX.name, CONTRIBUTE.name];
-    let known = |flow: &&Flow| flow.name == run.kind && works.contains(&flow.name);
-    let flow = FLOWS.iter().find(known).ok_or_else(|| {
-        not(format!("there is no flow of the kind `{}` to replay", run.kind), "reviews, fixes and contributions can be")
-    })?;
-    let mut steps = archive.store.steps(run.id).await?;
-    let kept = |step: &StepRow| step.name == FACTS && step.state == StepState::Done;
-    let facts = steps.iter().rev().find(|step| kept(step)).and_then(|step| step.artifact.clone());
+    if Flow::named(&run.kind).is_none() {
+        let why = format!("there is no flow of the kind `{}`", run.kind);
+        return Err(not(why, "replay it with the version that made it").into());
+    }
+    let steps = archive.store.steps(run.id).await?;
     let began = steps.iter().any(|step| step.name != FACTS);
-    steps.retain(|step| step.name != FACTS);
-    let facts = match facts {
-        Some(facts) => facts,
-        None if began => {
-            let why = "it was recorded before a run's facts were kept, or they were larger than 1 MiB";
-            return Err(not(why.to_owned(), "`octoswarm runs show` tells what is kept of it").into());
+    let parts = if run.repository.is_some() { whole(&run, steps) } else { apart(&run, steps) };
+    if parts.is_empty() {
+        let (why, hint) = match began {
+            true => (
+                "it was recorded before a run's facts were kept, or they were larger than 1 MiB",
+                "`octoswarm runs show` tells what is kept of it",
+            ),
+            false => ("it ended before its first agent began", "`octoswarm runs show` tells why"),
+        };
+        return Err(not(why.to_owned(), hint).into());
+    }
+    let engine = review::engine().await?;
+    let ground = Ground { run: run.id, engine, clock: archive.store.clock().clone(), cancel: cancel.clone() };
+    let mut done = Vec::new();
+    match run.repository {
+        Some(repository) => {
+            let mirrors = archive.state.join("mirrors");
+            for Part { began, steps } in parts {
+                let cx = ground.mirrored(&mirrors, repository, began.flow, &began.facts).await?;
+                let replayed = pipeline::replay(&cx, &began, steps).await;
+                done.extend(replayed.into_iter().map(|step| judged(began.flow, step)));
+            }
         }
         None => {
-            let why = "it ended before its first agent began";
-            return Err(not(why.to_owned(), "`octoswarm runs show` tells why").into());
+            let state = std::path::absolute(&archive.state).unwrap_or_else(|_| archive.state.clone());
+            let path = path.or_else(|| state.parent()).unwrap_or(&state);
+            let (mut made, mut found) = (None, false);
+            for Part { began, steps } in parts {
+                let Some(cx) = ground.local(path, &began, made.as_ref()).await? else {
+                    done.extend(steps.iter().filter_map(|step| without_trees(began.flow, step)));
+                    continue;
+                };
+                found = true;
+                made = ground.made(&cx, &steps).await?;
+                let replayed = pipeline::replay(&cx, &began, steps).await;
+                done.extend(replayed.into_iter().map(|step| judged(began.flow, step)));
+            }
+            if !found {
+                let why = format!("the files around `{}` are not those that it worked on any more", path.display());
+                let hint =
+                    "bring the work tree back to what it was, or name the path that the run was given with `--path`";
+                return Err(not(why, hint).into());
+            }
         }
-    };
-    let mirrors = archive.state.join("mirrors");
-    let scene = scene(flow, &mirrors, repository, run.id, &facts).await?;
-    let engine = tokio::task::spawn_blocking(Engine::embedded).await;
-    let engine = engine.map_err(|error| Error::Path(format!("the rules could not be loaded: {error}")))??;
-    let cx = Context { engine, cancel: cancel.clone(), clock: archive.store.clock().clone(), scene };
-    let replayed = pipeline::replay(flow, &cx, &facts, steps).await;
-    Ok(Replay { steps: replayed.into_iter().map(judged).collect(), run })
-}
-
-/// What the flow works on: its facts, and the trees that they name, out of the mirror.
-async fn scene(
-    flow: &Flow,
-    mirrors: &std::path::Path,
-    repository: RepositoryId,
-    run: RunId,
-    facts: &Value,
-) -> Result<Scene, Error> {
-    if flow.name == CONTRIBUTE.name {
-        let facts: ContributeFacts = typed(facts, run)?;
-        let tree = workspace::recorded_tree(mirrors, repository, &facts.base).await?;
-        return Ok(Scene::Contribute(Contributing::new(tree, facts)));
     }
-    let facts: ReviewFacts = typed(facts, run)?;
-    let change = workspace::recorded(mirrors, repository, &facts.base, &facts.head).await?;
-    Ok(Scene::Review(Reviewing { change, facts: Arc::new(facts), pack: Arc::new(Pack::default()) }))
+    Ok(Replay { steps: done, run })
 }
 
-fn typed<T: DeserializeOwned>(facts: &Value, run: RunId) -> Result<T, Problem> {
-    T::deserialize(facts).map_err(|error| Problem::NotReplayable {
-        run,
-        why: format!("this version cannot read its facts: {error}"),
-        hint: "replay it with the version that made it",
-    })
+/// A flow of a run, and the steps that it began.
+struct Part {
+    began: Beginning,
+    steps: Vec<StepRow>,
 }
 
-fn judged(step: Replayed) -> StepReplay {
+/// The one flow of a server's run.
+fn whole(run: &RunRow, mut steps: Vec<StepRow>) -> Vec<Part> {
+    let kept = |step: &&StepRow| step.name == FACTS && step.state == StepState::Done;
+    let began = steps.iter().rev().find(kept).and_then(|row| Beginning::of(row, &run.kind));
+    steps.retain(|step| step.name != FACTS);
+    began.map(|began| Part { began, steps }).into_iter().collect()
+}
+
+/// The flows of a local run, each from its own facts: what is planned and changed, and its review. Steps of a flow whose facts
+/// were not kept are left out.
+fn apart(run: &RunRow, steps: Vec<StepRow>) -> Vec<Part> {
+    let mut parts: Vec<Option<Part>> = Vec::new();
+    for step in steps {
+        if step.name == FACTS {
+            parts.push(Beginning::of(&step, &run.kind).map(|began| Part { began, steps: Vec::new() }));
+        } else if let Some(Some(part)) = parts.last_mut() {
+            part.steps.push(step);
+        }
+    }
+    parts.into_iter().flatten().collect()
+}
+
+fn without_trees(flow: &'static Flow, step: &StepRow) -> Option<StepReplay> {
+    let name = flow.steps.iter().map(|known| known.role.name()).find(|name| *name == step.name)?;
+    let why = "the files that it worked on are not there any more".to_owned();
+    Some(StepReplay { flow: flow.name, name, verdict: Verdict::NotCompared(why), other_maker: false })
+}
+
+fn judged(flow: &Flow, step: Replayed) -> StepReplay {
+    let flow = flow.name;
     let Replayed { role, recorded, now } = step;
     let failed = (recorded.state == StepState::Failed).then(|| recorded.detail.clone().unwrap_or_default());
     let (made, error, other_maker) = match now {
@@ -137,7 +166,7 @@ fn judged(step: Replayed) -> StepReplay {
         Now::Unreached { needs } => {
             let verdict =
                 Verdict::NotCompared(format!("what it needs of {needs} is neither kept nor could it be made"));
-            return StepReplay { name: role.name(), verdict, other_maker: false };
+            return StepReplay { flow, name: role.name(), verdict, other_maker: false };
         }
     };
     let verdict = match (recorded.artifact, made) {
@@ -157,7 +186,7 @@ fn judged(step: Replayed) -> StepReplay {
             (state, None) => Verdict::NotCompared(format!("it did not come to its end: {state}")),
         },
     };
-    StepReplay { name: role.name(), verdict, other_maker }
+    StepReplay { flow, name: role.name(), verdict, other_maker }
 }
 
 /// It tells when, or how long, on both sides.
@@ -181,6 +210,7 @@ impl Serialize for StepReplay {
         const TOLD: usize = 1_000;
         #[derive(Serialize)]
         struct Told<'a> {
+            flow: &'a str,
             name: &'a str,
             verdict: &'a str,
             other_maker: bool,
@@ -205,7 +235,9 @@ impl Serialize for StepReplay {
                 "not-compared"
             }
         };
-        Told { name: self.name, verdict, other_maker: self.other_maker, differences, more, why }.serialize(serializer)
+        let flow = self.flow;
+        Told { flow, name: self.name, verdict, other_maker: self.other_maker, differences, more, why }
+            .serialize(serializer)
     }
 }
 

@@ -83,6 +83,7 @@ pub async fn listing(bytes: &[u8], search: &Search) -> Result<Scouted, Error> {
         language: None,
         stars: 0,
         license: None,
+        work_tree: None,
     };
     let locked_unknown = listing.entries.iter().any(|entry| entry.locked.is_none());
     let issues = listing.entries.into_iter().map(of_entry).collect();
@@ -199,7 +200,7 @@ fn unread(page: &IssuePage) -> Option<String> {
 async fn ranked(issues: Vec<Listed>, labels: Vec<String>, now: i64) -> Result<Vec<Ranked>, Error> {
     let engine = Engine::embedded()?;
     let ranking = tokio::task::spawn_blocking(move || rank::rank(&engine, issues, &labels, now));
-    ranking.await.map_err(|error| Error::Path(format!("the issues could not be ranked: {error}")))
+    ranking.await.map_err(Error::died("ranking the issues"))
 }
 
 fn listed(issue: &IssueInfo) -> Listed {

@@ -9,7 +9,7 @@ use super::{listed, ranked};
 use crate::agent::rank::{self, Ranked};
 use crate::app::event::still_there;
 use crate::app::reconcile::issue_of;
-use crate::app::{App, Error};
+use crate::app::{App, Error, Served};
 use crate::artifact::PullIntent;
 use crate::artifact::facts::{LinkedPull, Swept};
 use crate::config::{RepoConfig, Scouting};
@@ -83,25 +83,15 @@ impl App {
     pub async fn scout_all(&self) -> Result<usize, Error> {
         // A sweep that fails or dies is not begun again at once.
         self.store.set_cursor(CURSOR, &self.store.clock().now().to_string()).await?;
-        let (mut taken, mut failed) = (0, None);
-        for installation in self.github.installations().await? {
-            if installation.suspended || !self.serves(&installation.account) {
-                continue;
-            }
-            let repositories = match self.github.repositories(installation.id).await {
-                Ok(repositories) => repositories,
+        let Served { repositories, unlisted } = self.served().await?;
+        let mut failed = unlisted.into_iter().map(|(_, error)| error).next();
+        let mut taken = 0;
+        for (installation, info) in repositories {
+            match self.scout_repository(installation, &info).await {
+                Ok(count) => taken += count,
                 Err(error) => {
-                    failed = failed.or(Some(error.into()));
-                    continue;
-                }
-            };
-            for info in repositories.into_iter().filter(|info| !info.archived) {
-                match self.scout_repository(installation.id, &info).await {
-                    Ok(count) => taken += count,
-                    Err(error) => {
-                        tracing::warn!("{} could not be searched for issues: {}", info.name, error.chain());
-                        failed = failed.or(Some(error));
-                    }
+                    tracing::warn!("{} could not be searched for issues: {}", info.name, error.chain());
+                    failed = failed.or(Some(error));
                 }
             }
         }

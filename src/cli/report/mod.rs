@@ -31,8 +31,7 @@ use crate::stdx::text::{count as counted, visible, visible_line};
 
 /// Prints the result in the asked format and tells the exit code.
 pub fn print(checked: &Checked, output: &Output) -> Exit {
-    let Checked { findings, outcome, warnings, .. } = checked;
-    warnings.iter().for_each(|text| warning(text));
+    checked.warnings.iter().for_each(|text| warning(text));
     match output.format {
         Format::Text => text::print(checked),
         Format::Json => exact(&serde_json::to_string_pretty(&document(checked))?),
@@ -40,14 +39,17 @@ pub fn print(checked: &Checked, output: &Output) -> Exit {
         Format::Markdown => exact(&local::markdown(checked)),
         Format::Github => workflow::print(checked),
     }
-    let bar = output.fail_on.map_or(checked.fail_on, FailOn::bar);
+    Ok(ExitCode::from(code(checked, output.fail_on.map_or(checked.fail_on, FailOn::bar))))
+}
+
+fn code(Checked { findings, outcome, coverage, .. }: &Checked, bar: Option<Severity>) -> u8 {
     let at_bar = bar.is_some_and(|bar| findings.iter().any(|finding| finding.severity >= bar));
-    Ok(match outcome {
-        _ if at_bar => ExitCode::from(EXIT_FINDINGS),
-        Outcome::CouldNotReview { .. } => ExitCode::from(EXIT_FAILED),
-        _ if checked.coverage.is_incomplete() => ExitCode::from(EXIT_FAILED),
-        Outcome::Clean | Outcome::Findings { .. } | Outcome::NothingToReview { .. } => ExitCode::SUCCESS,
-    })
+    match outcome {
+        _ if at_bar => EXIT_FINDINGS,
+        Outcome::CouldNotReview { .. } => EXIT_FAILED,
+        _ if coverage.is_incomplete() => EXIT_FAILED,
+        Outcome::Clean | Outcome::Findings { .. } | Outcome::NothingToReview { .. } => 0,
+    }
 }
 
 fn document(checked: &Checked) -> serde_json::Value {
@@ -238,6 +240,28 @@ pub fn hint(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::AbsentReviewer;
+
+    /// A review that the debt reviewer has no part in.
+    pub(super) fn incomplete() -> Checked {
+        let absent = AbsentReviewer {
+            reviewer: "debt".into(),
+            code: "API_001".into(),
+            reason: "50% of it".into(),
+            left_out: false,
+        };
+        let coverage = Coverage { read: 1, total: 1, absent: vec![absent], ..Coverage::default() };
+        let outcome = Outcome::Findings { count: 0 };
+        let (findings, sources, warnings) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Checked { compared: None, findings, coverage, outcome, sources, fail_on: None, warnings }
+    }
+
+    #[test]
+    fn a_review_without_one_of_its_reviewers_is_a_failure_whatever_the_others_found() {
+        assert_eq!(code(&incomplete(), None), EXIT_FAILED);
+        let whole = Checked { coverage: Coverage::default(), ..incomplete() };
+        assert_eq!(code(&whole, None), 0);
+    }
 
     #[test]
     fn no_line_ends_in_blanks_whatever_is_coloured() {

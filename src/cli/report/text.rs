@@ -9,19 +9,28 @@ use crate::domain::{Category, Finding, Fix, Severity, Span};
 use crate::stdx::text::{visible, visible_line, visible_source};
 
 pub fn print(checked: &Checked) {
-    let Checked { findings, coverage, sources, compared, .. } = checked;
+    let Checked { findings, sources, .. } = checked;
     for finding in findings {
         line(&render(finding, sources.get(&finding.path).map(|text| &**text)));
         line("");
     }
-    line(&format!("{}", outcome_line(checked).bold()));
+    sum(checked).iter().for_each(|text| line(text));
+}
+
+/// What it comes to, and what that rests on.
+fn sum(checked: &Checked) -> Vec<String> {
+    let Checked { findings, coverage, compared, .. } = checked;
+    let mut lines = vec![outcome_line(checked).bold().to_string()];
     if findings.iter().any(|finding| finding.category == Category::Critical) {
-        line("(critical is a kind of finding, wrong or exploitable code; high, medium and low are the severities)");
+        let kind =
+            "(critical is a kind of finding, wrong or exploitable code; high, medium and low are the severities)";
+        lines.push(kind.to_owned());
     }
-    line(&coverage_line(coverage));
-    misread_line(coverage).iter().for_each(|text| line(text));
-    absent_lines(coverage).iter().for_each(|text| line(text));
-    compared.iter().for_each(|compared| line(&compared_line(compared)));
+    lines.push(coverage_line(coverage));
+    lines.extend(misread_line(coverage));
+    lines.extend(absent_lines(coverage));
+    lines.extend(compared.iter().map(compared_line));
+    lines
 }
 
 /// `compared 1a2b3c4 (merge base with `main`) with the work tree on 5d6e7f8`.
@@ -106,7 +115,14 @@ fn patch(source: &str, fix: &Fix) -> (std::ops::Range<usize>, String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::incomplete;
     use super::*;
+
+    #[test]
+    fn a_reviewer_that_failed_is_told_of_below_what_was_read() {
+        let told = sum(&incomplete());
+        assert_eq!(told.last().map(String::as_str), Some("the debt reviewer failed: 50% of it (API_001)"), "{told:#?}");
+    }
 
     #[test]
     fn columns_count_characters_and_ranges_stay_inside() {

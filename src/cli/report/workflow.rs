@@ -5,14 +5,20 @@ use crate::app::local::Checked;
 use crate::domain::{Finding, Outcome, Severity};
 
 pub fn print(checked: &Checked) {
+    lines(checked).iter().for_each(|text| line(text));
+}
+
+fn lines(checked: &Checked) -> Vec<String> {
     let Checked { findings, coverage, outcome, .. } = checked;
-    findings.iter().for_each(|finding| line(&command(finding)));
+    let warning = |text: &str| format!("::warning title=octoswarm::{}", data(text));
+    let mut lines: Vec<String> = findings.iter().map(command).collect();
     if let Outcome::CouldNotReview { reason } = outcome {
-        line(&format!("::warning title=octoswarm::{}", data(&format!("{}: {reason}", could_not(checked)))));
+        lines.push(warning(&format!("{}: {reason}", could_not(checked))));
     }
-    line(&format!("{}; {}", outcome_line(checked), coverage_line(coverage)));
-    misread_line(coverage).iter().for_each(|text| line(text));
-    absent_lines(coverage).iter().for_each(|text| line(&format!("::warning title=octoswarm::{}", data(text))));
+    lines.push(format!("{}; {}", outcome_line(checked), coverage_line(coverage)));
+    lines.extend(misread_line(coverage));
+    lines.extend(absent_lines(coverage).iter().map(|text| warning(text)));
+    lines
 }
 
 fn command(finding: &Finding) -> String {
@@ -42,7 +48,15 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::incomplete;
     use super::*;
+
+    #[test]
+    fn a_reviewer_that_failed_is_a_warning_of_the_run() {
+        let told = lines(&incomplete());
+        let want = "::warning title=octoswarm::the debt reviewer failed: 50%25 of it (API_001)";
+        assert!(told.iter().any(|line| line == want), "{told:#?}");
+    }
 
     #[test]
     fn no_text_can_smuggle_in_a_command() {

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use tokio_util::sync::CancellationToken;
 
 use super::interrupt::{Interrupt, Interrupts};
-use super::plan::read_text;
+use super::plan::{folder, read_text};
 use super::{EXIT_PARTIAL, Exit, Failure, report};
 use crate::app::local::{self, Chosen, Ran, Running, Where};
 use crate::domain::Class;
@@ -21,9 +21,7 @@ pub async fn cmd_run(args: args::Run) -> Exit {
     let json = args.json;
     let path = args.path.clone();
     let (wish, running) = running(args).map_err(Failure::Usage)?;
-    if !path.exists() {
-        return Err(Failure::Usage(anyhow::anyhow!("there is no `{}`", path.display())));
-    }
+    folder(&path)?;
     let mut interrupts = Interrupts::catch()?;
     let cancel = CancellationToken::new();
     let to = running.to.clone();

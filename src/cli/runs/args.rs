@@ -113,6 +113,9 @@ pub struct RunsAct {
 pub struct Replay {
     /// Id of the run, the beginning of one, or `latest`
     pub run: String,
+    /// Of a run of `octoswarm run`: the path that it was given [default: the folder that the state folder lies in]
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<PathBuf>,
     #[command(flatten)]
     pub place: Place,
     /// One JSON document
@@ -121,7 +124,14 @@ pub struct Replay {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "BY tells who does an agent's tasks: octoswarm, a program outside, or nobody, since the agent is off.\n\n\
+                        Exit code: 0 told, 2 the configuration file cannot be read, or says of agents what cannot be."
+)]
 pub struct Agents {
+    /// Configuration file that sets agents [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// One JSON document
     #[arg(long)]
     pub json: bool,

@@ -65,11 +65,14 @@ pub fn outcome_cell(run: &Run) -> String {
     truncate_chars(&outcome(run), OUTCOME)
 }
 
-/// `done`, `known` for a result that was there already, `failed`.
+/// `done`, `known` for a result that was there already, `failed`; and whether its agent did only a part of it.
 pub fn step_state(step: &Step) -> &'static str {
-    match step.state {
-        StepState::Skipped => "known",
-        state => state.as_str(),
+    let status = step.told.as_ref().and_then(|told| told.get("status")?.as_str());
+    match (step.state, status) {
+        (StepState::Done, Some("partial")) => "done in part",
+        (StepState::Skipped, Some("partial")) => "known in part",
+        (StepState::Skipped, _) => "known",
+        (state, _) => state.as_str(),
     }
 }
 

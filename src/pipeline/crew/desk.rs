@@ -11,15 +11,13 @@ use tokio::time::{Instant, timeout_at};
 use super::policy::Plan;
 use super::pulse::Stats;
 use super::table::{Case, News, Table, Ticket, Work};
-use super::{AgentSettings, Occasion, Order, Settings, invalid, outside, policy, words};
+use super::{Occasion, Order, POOL, Settings, invalid, is_pooled, outside, policy, words};
 use crate::agent::{self, Context, DynAgent, Role};
 use crate::artifact::exchange::{AgentInput, AgentOutput};
 use crate::mailbox::content::{Acceptance, Level, ResearchResult};
 use crate::mailbox::{self, AgentName, Bus, Claim, Content, Draft, Envelope, Fraction, MessageId};
 use crate::stdx::error::chain;
 
-/// Whose tasks either worker may do (S3.20).
-const POOL: [AgentName; 2] = [AgentName::ResearchAgent1, AgentName::ResearchAgent2];
 /// An id that is drawn is taken only when another program counts under our name.
 const DRAWS: usize = 1000;
 const NO_ID: &str = "every id that was drawn is taken; another program counts under the code `pm`";
@@ -61,13 +59,12 @@ impl Desk {
     }
 
     pub(super) fn is_outside(&self, name: AgentName) -> bool {
-        self.settings.agents.get(&name).is_some_and(|agent| agent.outside)
+        self.settings.is_outside(name)
     }
 
     /// Whether a program outside may be asked for that role's work.
     pub(super) fn may_go_outside(&self, role: Role) -> bool {
-        let named = AgentName::parse(role.name()).is_some_and(|name| self.is_outside(name));
-        named || (is_pooled(role) && POOL.iter().any(|name| self.is_outside(*name)))
+        self.settings.mailboxes(role).into_iter().any(|name| self.is_outside(name))
     }
 
     pub(super) fn inputs(&self) -> &Path {
@@ -164,7 +161,11 @@ impl Desk {
                     tracing::debug!(task.id = %ticket.id(), agent = %worker, status = ?said.status, "a task was taken");
                 }
                 News::Progress(said) => {
-                    tracing::info!(task.id = %ticket.id(), agent = %worker, percent = said.percent.get(), "{}", said.message);
+                    let (percent, message) = (said.percent.get(), &said.message);
+                    tracing::debug!(task.id = %ticket.id(), agent = %worker, percent, "{message}");
+                    if is_outside {
+                        order.progress.say(percent, message);
+                    }
                 }
                 News::Reported(report) => {
                     let told = || agent::Error::Reported(words::reported(order.role, &report));
@@ -277,22 +278,17 @@ impl Desk {
 
     /// Whose mailbox a task goes to, and its place there until it has ended.
     fn seat(&self, role: Role, avoid: Option<AgentName>) -> Option<Seat<'_>> {
-        let named = AgentName::parse(role.name())?;
-        let pooled = is_pooled(role) && !self.is_outside(named);
-        if !pooled {
-            return Some(Seat { desk: self, name: named, nth: None });
-        }
-        let on = |name: &AgentName| {
-            let of = |settings: &AgentSettings| settings.config.enabled;
-            self.settings.agents.get(name).and_then(of) != Some(false)
-        };
         let mut loads = self.loads();
-        let free = (0..POOL.len()).filter(|nth| on(&POOL[*nth]));
+        let place = |name: &AgentName| POOL.iter().position(|worker| worker == name);
+        let load = |name: &AgentName| place(name).map(|nth| loads[nth]);
         // Who failed is asked again only where there is nobody else.
-        let nth = free.min_by_key(|nth| (Some(POOL[*nth]) == avoid, loads[*nth], *nth));
-        let Some(nth) = nth else { return Some(Seat { desk: self, name: named, nth: None }) };
-        loads[nth] += 1;
-        Some(Seat { desk: self, name: POOL[nth], nth: Some(nth) })
+        let free = self.settings.mailboxes(role).into_iter();
+        let name = free.min_by_key(|name| (Some(*name) == avoid, load(name), place(name)))?;
+        let nth = place(&name);
+        if let Some(nth) = nth {
+            loads[nth] += 1;
+        }
+        Some(Seat { desk: self, name, nth })
     }
 
     fn loads(&self) -> MutexGuard<'_, [usize; 2]> {
@@ -360,10 +356,6 @@ impl Desk {
             tracing::warn!(%error, "inputs of former runs could not be removed");
         }
     }
-}
-
-fn is_pooled(role: Role) -> bool {
-    matches!(role, Role::Analyst | Role::Explorer)
 }
 
 /// A task's place at a mailbox.

@@ -7,6 +7,7 @@ mod host;
 mod judge;
 mod outside;
 mod policy;
+mod progress;
 mod pulse;
 mod table;
 mod validator;
@@ -30,6 +31,7 @@ use crate::stdx::backoff::Backoff;
 
 use desk::Desk;
 use policy::Plan;
+pub use progress::{Lines, Progress};
 
 /// The agents that a flow may ask, and how they are reached. Clones share everything.
 #[derive(Clone)]
@@ -63,6 +65,38 @@ impl Default for Settings {
     }
 }
 
+/// Whose tasks either worker may do (S3.20).
+const POOL: [AgentName; 2] = [AgentName::ResearchAgent1, AgentName::ResearchAgent2];
+
+fn is_pooled(role: Role) -> bool {
+    matches!(role, Role::Analyst | Role::Explorer)
+}
+
+impl Settings {
+    /// Whether a program beside this one serves that mailbox.
+    pub fn is_outside(&self, name: AgentName) -> bool {
+        self.agents.get(&name).is_some_and(|agent| agent.outside)
+    }
+
+    /// Where a role's tasks go: the role's own mailbox, or those of the workers of the pool that are on.
+    pub fn mailboxes(&self, role: Role) -> Vec<AgentName> {
+        let named = AgentName::parse(role.name());
+        if is_pooled(role) && !named.is_some_and(|name| self.is_outside(name)) {
+            let of = |name: &AgentName| self.agents.get(name).and_then(|agent| agent.config.enabled);
+            let on: Vec<AgentName> = POOL.into_iter().filter(|name| of(name) != Some(false)).collect();
+            if !on.is_empty() {
+                return on;
+            }
+        }
+        named.into_iter().collect()
+    }
+
+    /// An agent's settings; they stand over its own.
+    pub fn of(&self, role: Role) -> AgentConfig {
+        policy::config(self, role, None, &AgentConfig::default())
+    }
+}
+
 /// One agent's settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentSettings {
@@ -79,6 +113,8 @@ pub struct Order {
     /// Of this run; it stands over the crew's own settings.
     pub config: AgentConfig,
     pub occasion: Occasion,
+    /// For what a program outside says while it works.
+    pub progress: Progress,
 }
 
 /// What a step is done for.
@@ -185,7 +221,7 @@ impl Crew {
             };
             let error = match done {
                 Ok(output) => {
-                    words::log_done(&order, worker, &output, failures.len(), asked.elapsed());
+                    words::log_done(&order, worker, agent.as_ref(), &output, failures.len(), asked.elapsed());
                     return Asked { result: Ok(output), failures };
                 }
                 Err(error) => error,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::desk::Desk;
 use super::table::{Case, Work};
 use super::{Occasion, Order, outside};
-use crate::agent::{Context, Role, Scene};
+use crate::agent::{Context, DynAgent, Role, Scene};
 use crate::artifact::exchange::{AgentError, AgentOutput, IssueSeverity, OutputStatus, ValidationResult};
 use crate::artifact::{ErrorCode, Fault};
 use crate::domain::{Clock, Millis};
@@ -270,7 +270,7 @@ pub(super) fn reported(role: Role, report: &ErrorReport) -> AgentError {
 }
 
 /// One line of what others wrote.
-fn line(text: &str, max: usize) -> String {
+pub(super) fn line(text: &str, max: usize) -> String {
     truncate_chars(&text::visible_line(text), max)
 }
 
@@ -372,11 +372,25 @@ fn run_of(order: &Order) -> String {
     order.occasion.run.map(|run| run.to_string()).unwrap_or_default()
 }
 
-pub(super) fn log_done(order: &Order, worker: Option<AgentName>, output: &AgentOutput, retries: usize, took: Duration) {
-    tracing::debug!(
-        run.id = run_of(order), agent = order.role.name(), worker = worker.map(AgentName::as_str).unwrap_or_default(),
-        input = given(order), output = document(order.role), status = ?output.status, retry = retries,
-        duration_ms = took.as_millis() as u64, "an agent has answered"
+pub(super) fn log_done(
+    order: &Order,
+    worker: Option<AgentName>,
+    agent: &dyn DynAgent,
+    output: &AgentOutput,
+    retries: usize,
+    took: Duration,
+) {
+    tracing::info!(
+        run.id = run_of(order),
+        agent = order.role.name(),
+        worker = worker.map(AgentName::as_str).unwrap_or_default(),
+        input = given(order),
+        output = document(order.role),
+        summary = line(&agent.line(&output.result).unwrap_or_default(), MAX_LINE),
+        status = ?output.status,
+        retry = retries,
+        duration_ms = took.as_millis() as u64,
+        "an agent has answered"
     );
 }
 
@@ -387,7 +401,7 @@ pub(super) fn log_failed(order: &Order, worker: Option<AgentName>, error: &Agent
         worker = worker.map(AgentName::as_str).unwrap_or_default(),
         input = given(order),
         code = error.code,
-        message = error.message,
+        error = error.message,
         recoverable = error.recoverable,
         retry = retries,
         duration_ms = took.as_millis() as u64,
@@ -399,7 +413,7 @@ pub(super) fn log_retry(role: Role, error: &AgentError, failed: u32) {
     tracing::warn!(
         agent = role.name(),
         code = error.code,
-        message = error.message,
+        error = error.message,
         retry = failed,
         "an agent tries again within its invocation"
     );

@@ -4,6 +4,7 @@ use octoswarm::agent::{Error, Pack, Registry, Reviewing};
 use octoswarm::artifact::ReviewFacts;
 use octoswarm::artifact::exchange::{AgentOutput, OutputMetadata, OutputStatus};
 use octoswarm::artifact::facts::ReviewSettings;
+use octoswarm::domain::Severity;
 
 use std::sync::Arc;
 
@@ -176,6 +177,31 @@ async fn s0_11_its_items_become_findings_on_the_lines_that_the_change_wrote() {
     assert_ne!(findings[0]["fingerprint"], findings[1]["fingerprint"]);
     let again = adopted(Role::Improvement, &cx, input, answer).await.unwrap();
     assert_eq!(again.result, output.result, "the same words are the same finding");
+}
+
+#[tokio::test]
+async fn findings_of_a_program_pass_the_repositorys_own_bar_in_either_form() {
+    let (_bench, cx, input) = review().await;
+    let made = adopted(Role::Improvement, &cx, input.clone(), json!([item(3, "a.py")])).await.unwrap().result;
+    let mut whole = made.clone();
+    whole["findings"][0]["rule"] = "yaml-load".into();
+    let Scene::Review(scene) = &cx.scene else { panic!("no review") };
+    let count = async |settings: ReviewSettings, answer: &Value| {
+        let facts = ReviewFacts { settings, ..(*scene.facts).clone() };
+        let scene = Scene::Review(Reviewing { facts: Arc::new(facts), ..scene.clone() });
+        let cx = Context { scene, ..cx.clone() };
+        let output = adopted(Role::Improvement, &cx, input.clone(), answer.clone()).await.unwrap();
+        output.result["findings"].as_array().unwrap().len()
+    };
+    let disable = |rule: &str| ReviewSettings { disable: vec![rule.to_owned()], ..ReviewSettings::default() };
+    let items = json!([item(3, "a.py")]);
+    assert_eq!((count(disable("yaml-load"), &items).await, count(disable("yaml-load"), &whole).await), (1, 0));
+    assert_eq!(
+        (count(disable("improvement-agent"), &items).await, count(disable("improvement-agent"), &whole).await),
+        (0, 1)
+    );
+    let high = || ReviewSettings { min_severity: Severity::High, ..ReviewSettings::default() };
+    assert_eq!((count(high(), &items).await, count(high(), &whole).await), (0, 0), "both are of medium severity");
 }
 
 #[tokio::test]

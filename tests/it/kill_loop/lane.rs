@@ -16,6 +16,7 @@ use super::point::{How, Point, Primary};
 use super::post::Post;
 use super::rows::{self, Remains};
 use super::server::{Server, Started};
+use super::wire::{self, Gap};
 use crate::contribute::{BODY, TITLE, UNSAFE};
 use crate::support::world::{CLEAN, DEFECTS};
 
@@ -348,6 +349,7 @@ impl Lane {
                 self.tell(&format!("to die after {skip} calls"));
                 return Ok(self.at_call("", "", skip, FaultKind::Withhold).await);
             }
+            How::Dispatch(gap) => return Ok(self.in_a_dispatch(*gap).await),
             How::HalfBody => return self.half_a_body().await,
             How::Unanswered => return self.unanswered().await,
             How::Uncommitted => return self.uncommitted().await,
@@ -400,6 +402,30 @@ impl Lane {
         };
         self.server.kill().await;
         met
+    }
+
+    /// The kill comes as soon as a message lies in that gap, after some that are let pass.
+    async fn in_a_dispatch(&mut self, gap: Gap) -> bool {
+        let (state, skip) = (self.server.state(), self.rng.random_range(0..6));
+        self.tell(&format!("to die {gap:?} after {skip} such messages"));
+        let mut seen = gap.look(&state);
+        let enough = seen.len() + skip + 1;
+        self.post.release().await;
+        let until = Instant::now() + FOR_THE_CALL;
+        let last = tokio::task::block_in_place(|| {
+            while Instant::now() < until {
+                for hanging in gap.look(&state) {
+                    if seen.insert(hanging.clone()) && seen.len() >= enough {
+                        return Some(hanging);
+                    }
+                }
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            None
+        });
+        self.server.strike();
+        self.server.kill().await;
+        last.is_some_and(|hanging| gap.holds(&state, &hanging))
     }
 
     /// Returns when nothing moves any more, or the time is over.
@@ -603,6 +629,7 @@ impl Lane {
         let acked = self.post.acked();
         let mut problems = self.post.odd();
         problems.extend(rows::problems(&self.server.state(), &acked).await);
+        problems.extend(wire::problems(&self.server.state()));
         problems.extend(facts::problems(&self.github, &self.asked, &self.labelled, &self.returned));
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }

@@ -1,5 +1,7 @@
 //! Where the server dies, and what has it go there.
 
+use super::wire::Gap;
+
 /// What people do first in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Primary {
@@ -28,6 +30,8 @@ pub enum How {
     },
     /// The same at any call whatever.
     AnyCall,
+    /// A message of an agent's dispatch was sent, and the one that follows it was not.
+    Dispatch(Gap),
     /// Half a delivery was sent.
     HalfBody,
     /// The delivery is in the database and its answer was not read.
@@ -80,6 +84,9 @@ pub const ALL: &[Point] = &[
         how: How::Call { method: "POST", path: "{repo}.git/git-upload-pack", skip: 0, half: true },
     },
     call("K4 mirror fetched", Primary::Open, "GET", "{repo}/pulls/{n}/reviews", 0),
+    point("K5 assigned, not accepted", Primary::Open, How::Dispatch(Gap::Unaccepted)),
+    point("K5 result sent, not acknowledged", Primary::Open, How::Dispatch(Gap::Unacknowledged)),
+    point("K5 result sent, not acknowledged, of a contribution", Primary::Issue, How::Dispatch(Gap::Unacknowledged)),
     call("K6 patch applied", Primary::Issue, "GET", "{repo}/rules/branches", 0),
     call("K8 fix pushed, not journaled", Primary::Fix, "POST", "{repo}.git/git-receive-pack", 0),
     call("K8 branch pushed, not journaled", Primary::Issue, "POST", "{repo}.git/git-receive-pack", 0),

@@ -219,6 +219,25 @@ async fn s3_06_a_message_of_another_program_may_be_spelled_its_way() {
 }
 
 #[tokio::test]
+async fn s3_06_other_languages_may_begin_a_text_with_a_mark_and_write_whole_numbers_their_way() {
+    let post = Post::new();
+    let id = "tester_20270115_075900_0a1b2c";
+    let result = json!({
+        "message_id": id, "from": "tester", "to": "coder", "type": "research_result", "timestamp": "2027-01-15T07:59:00Z",
+        "content": {
+            "task_id": "pm_20270115_075800_001", "status": "completed", "execution_time_minutes": 1,
+            "data_points_collected": 3.0, "sources_accessed": [], "key_findings": [], "raw_data": {},
+            "confidence_score": 1, "data_freshness_hours": 0, "warnings": [],
+        },
+    });
+    post.drop_in(CODER, &format!("{id}.json"), &format!("\u{feff}{}", result.to_string().replace(',', ",\r\n")));
+    let claim = post.claim(CODER).await;
+    let Content::ResearchResult(result) = claim.content() else { panic!("{:?}", claim.content()) };
+    assert_eq!(result.data_points_collected, 3);
+    claim.ack().await.unwrap();
+}
+
+#[tokio::test]
 async fn s3_15_and_s3_18_folders_are_made_when_they_are_needed_for_their_owner_alone() {
     let post = Post::new();
     assert_eq!(post.names(""), [""; 0]);

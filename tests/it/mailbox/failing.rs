@@ -121,7 +121,7 @@ async fn s3_29_a_malformed_message_fails_at_once_with_every_fault() {
         (file(&id(6), |message| message["to"] = json!("tester")), "$.to: tester is not whose inbox it was in"),
         (file(&id(1), |_| ()), "$.message_id: pm_20270115_070000_001 is not what the file is called"),
         (file("../../x", |_| ()), "$.message_id: \"../../x\" is no id"),
-        (file(&id(9), |message| message["content"] = json!([])), "$.content: invalid type"),
+        (file(&id(9), |message| message["content"] = json!([])), "$.content: is a list, expected an object"),
         (file(&id(10), |message| drop(message.as_object_mut().unwrap().remove("timestamp"))), "$.timestamp: missing"),
     ];
     for (n, (text, _)) in spoiled.iter().enumerate() {
@@ -137,6 +137,24 @@ async fn s3_29_a_malformed_message_fails_at_once_with_every_fault() {
         assert!(told["details"][0].as_str().unwrap().starts_with(fault), "{told}");
     }
     assert_eq!(post.names("inbox"), ["coder"], "nobody was told: who sent them is not known");
+}
+
+#[tokio::test]
+async fn s3_29_the_reason_names_every_fault_of_the_frame_of_the_place_and_of_the_content() {
+    let post = Post::new();
+    let id = "pm_20270115_070000_001";
+    let text = file(id, |message| {
+        message["to"] = json!("tester");
+        message["priority"] = json!("High");
+        message["timeout"] = json!(-1);
+        message["content"]["deadline"] = json!("soon");
+    });
+    post.drop_in(CODER, &format!("{id}.json"), &text);
+    post.nothing_for(CODER).await;
+    let told = post.json(&format!("failed/{id}.error.json"));
+    let faults: Vec<&str> = told["details"].as_array().unwrap().iter().map(|fault| fault.as_str().unwrap()).collect();
+    let at: Vec<&str> = faults.iter().map(|fault| fault.split(": ").next().unwrap()).collect();
+    assert_eq!(at, ["$.priority", "$.timeout", "$.content.deadline", "$.to"], "{faults:?}");
 }
 
 #[tokio::test]

@@ -185,7 +185,15 @@ async fn what_belongs_to_no_run_is_answered_and_put_away() {
     let served = bench.crew(Registry::builtin(), strict());
     review::run(&bench.review().await, &served.journal()).await.unwrap();
     bench.settled().await;
-    let answers = bench.sent_of(AgentName::Coder, MessageType::TaskAcceptance);
+    let sent = || bench.sent_of(AgentName::Coder, MessageType::TaskAcceptance);
+    // A message leaves its inbox before its answer is written.
+    for _ in 0..2000 {
+        if !sent().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let answers = sent();
     let Ok(Content::TaskAcceptance(answer)) = answers[0].content() else { panic!() };
     assert_eq!((answer.status, answers.len()), (Acceptance::Rejected, 1));
     assert!(answer.rejection_reason.unwrap().contains("no run of this server"));

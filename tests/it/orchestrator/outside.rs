@@ -2,7 +2,8 @@
 
 use octoswarm::artifact::{AgentFindings, Form, ReviewReport};
 use octoswarm::domain::Category;
-use octoswarm::pipeline::{Error, review};
+use octoswarm::pipeline::run::RUN;
+use octoswarm::pipeline::{Error, RunOptions, StepEnd, review};
 use serde_json::json;
 
 use super::*;
@@ -14,7 +15,7 @@ struct Program {
 }
 
 /// A task as the program got it.
-struct Task {
+struct Given {
     envelope: Envelope,
     input: Value,
     place: PathBuf,
@@ -26,7 +27,7 @@ impl Program {
         Self { bus: Bus::open(bench.messages(), bench.clock.clone(), options).unwrap(), me }
     }
 
-    async fn next(&self) -> Task {
+    async fn next(&self) -> Given {
         let mut mailbox = self.bus.mailbox(self.me).await.unwrap();
         loop {
             mailbox.wait().await;
@@ -36,7 +37,7 @@ impl Program {
                 if let Content::TaskAssignment(asked) = content {
                     let place = PathBuf::from(&asked.data_sources[0]);
                     let input = serde_json::from_slice(&std::fs::read(&place).unwrap()).unwrap();
-                    return Task { envelope, input, place };
+                    return Given { envelope, input, place };
                 }
             }
         }
@@ -53,6 +54,16 @@ impl Program {
         let content = content.as_object().unwrap().clone();
         let draft = Draft::untyped(self.me, task.from, MessageType::ResearchResult, content);
         // The program counts under a code that the server uses too where it speaks for that agent; here it does not.
+        self.bus.send(draft.reply_to(task.message_id.clone())).await.unwrap();
+    }
+
+    async fn reject(&self, task: &Envelope, why: &str) {
+        let content = json!({
+            "task_id": task.message_id, "status": "rejected", "estimated_completion": "2030-01-01T00:00:00Z",
+            "agent_capacity": 1.0, "rejection_reason": why
+        });
+        let content = content.as_object().unwrap().clone();
+        let draft = Draft::untyped(self.me, task.from, MessageType::TaskAcceptance, content);
         self.bus.send(draft.reply_to(task.message_id.clone())).await.unwrap();
     }
 }
@@ -128,7 +139,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Answers both attempts with this; what the report says of the reviewer, and why each message was refused.
-async fn refused(raw: impl Fn(&Bench, &Task) -> Value) -> (String, Vec<Value>) {
+async fn refused(raw: impl Fn(&Bench, &Given) -> Value) -> (String, Vec<Value>) {
     let bench = Bench::new();
     let fast = Settings {
         backoff: Backoff { base: Duration::from_millis(1), ..strict().backoff },
@@ -171,7 +182,7 @@ async fn an_answer_about_a_file_outside_the_change_is_refused_by_the_validator()
 
 #[tokio::test]
 async fn a_file_is_taken_only_from_its_folder_without_links_and_as_it_was_announced() {
-    type Raw = fn(&Bench, &Task) -> Value;
+    type Raw = fn(&Bench, &Given) -> Value;
     let cases: [(Raw, &str); 6] = [
         (|bench, _| json!({"path": bench.repo.join("run.py"), "sha256": "00", "bytes": 3}), "does not lie in"),
         (|_, _| json!({"path": "../repo/run.py", "sha256": "00", "bytes": 3}), "does not lie in"),
@@ -249,5 +260,75 @@ async fn one_worker_of_the_pool_may_be_outside_and_an_error_report_gives_its_tas
     assert!(outputs.unwrap().get::<Value>(Role::Pr).is_ok());
     let taken = bench.sent_of(AgentName::ResearchAgent2, MessageType::ResearchResult);
     assert_eq!(taken.len(), 2, "analyst and explorer");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn s3_20_a_task_that_one_worker_rejects_goes_to_the_other() {
+    let bench = Bench::new();
+    let settings = Settings {
+        backoff: Backoff { base: Duration::from_millis(1), ..strict().backoff },
+        ..outside(&[AgentName::ResearchAgent1])
+    };
+    let served = bench.crew(Registry::builtin(), settings);
+    let program = Program::of(&bench, AgentName::ResearchAgent1);
+    let play = async {
+        for _ in 0..2 {
+            let task = program.next().await;
+            program.reject(&task.envelope, "I do not speak Python").await;
+        }
+    };
+    let cx = super::dispatch::contribution(&bench, "Replace `x == None` by `x is None` in run.py.").await;
+    let store = bench.store().await;
+    let (journal, run) = bench.kept(&served.crew, &store).await;
+    let (outputs, ()) = tokio::join!(octoswarm::pipeline::contribute::run(&cx, &journal), play);
+    assert!(outputs.unwrap().get::<Value>(Role::Pr).is_ok());
+    let taken = bench.sent_of(AgentName::ResearchAgent2, MessageType::ResearchResult);
+    assert_eq!(taken.len(), 2, "analyst and explorer");
+    let steps = store.steps(run).await.unwrap();
+    for name in ["analyst", "explorer"] {
+        let step = steps.iter().find(|step| step.name == name).unwrap();
+        let detail = step.detail.as_deref().unwrap_or_default();
+        assert!(detail.contains("1 failed attempt") && detail.contains("I do not speak Python"), "{name}: {detail}");
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn s3_20_a_task_that_nobody_else_does_fails_with_the_reason_of_who_rejected_it() {
+    let bench = Bench::new();
+    let served = bench.crew(Registry::builtin(), outside(&[AgentName::Debt]));
+    let program = Program::of(&bench, AgentName::Debt);
+    let play = async {
+        let task = program.next().await;
+        program.reject(&task.envelope, "on\nstrike\u{1b}[2J").await;
+    };
+    let (report, ()) = tokio::join!(reviewed(&bench, &served), play);
+    let absent = report.unwrap().coverage.unreviewed();
+    assert_eq!(absent, ["the debt reviewer failed: the task was rejected: on strike⟨U+001B⟩[2J (rejected)"]);
+    assert_eq!(bench.sent_of(AgentName::Debt, MessageType::TaskAssignment).len(), 1, "who said no is not asked again");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn s1_4_a_task_that_its_agent_cannot_handle_is_rejected_and_the_run_says_so() {
+    let bench = Bench::new();
+    let double = Double { takes_tasks: false, ..Double::new(Role::Coder, &[], Play::Real) };
+    let served = bench.crew(double.alone(), strict());
+    let cx = super::dispatch::contribution(&bench, "Replace `x == None` by `x is None` in run.py.").await;
+    let task = json!({
+        "id": "1.1", "title": "Compare by identity", "description": "", "type": "bugfix", "estimatedEffort": 1.0,
+        "status": "planned", "acceptanceCriteria": [], "inputDependencies": [], "outputDependencies": [], "affectedModules": []
+    });
+    let task: octoswarm::artifact::plan::Task = serde_json::from_value(task).unwrap();
+    let options = RunOptions { task: Some(task), ..RunOptions::default() };
+    let facts = &cx.contributing().unwrap().facts;
+    let outputs = RUN.run(&cx, &served.journal(), &**facts, &options).await.unwrap();
+    let Some(StepEnd::Failed(error)) = outputs.ends().get(&Role::Coder) else { panic!("{:?}", outputs.ends()) };
+    assert_eq!((error.code.as_str(), double.calls()), ("rejected", 0));
+    assert!(error.message.contains("the coder agent does not work on tasks of the type of task 1.1"), "{error}");
+    let answers = bench.sent_of(AgentName::Coder, MessageType::TaskAcceptance);
+    assert_eq!((answers.len(), &answers[0].content["status"]), (1, &json!("rejected")));
+    assert!(matches!(outputs.ends()[&Role::Pr], StepEnd::Skipped(_)), "{:?}", outputs.ends());
     served.end().await;
 }

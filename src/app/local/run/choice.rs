@@ -35,8 +35,8 @@ impl Chosen {
     /// An agent that there is none of, that is there twice, or that stands where it cannot work.
     pub fn parse(names: &[String]) -> Result<Self, Error> {
         let mut chosen: Vec<PipelineAgent> = Vec::new();
-        for name in names {
-            let Some((agent, _)) = ORDER.iter().find(|(_, known)| known == name) else {
+        for name in names.iter().map(|name| name.trim()) {
+            let Some((agent, _)) = ORDER.iter().find(|(_, known)| *known == name) else {
                 let near = did_you_mean(nearest(name, ORDER.iter().map(|(_, known)| *known)));
                 let known = "planner, coder, tester and reviewer can be chosen; the manager always comes first";
                 return Err(usage(format!("there is no agent `{}` to choose: {known}{near}", visible_line(name))));

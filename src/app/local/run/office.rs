@@ -6,19 +6,22 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Ground, Ran, Running, state};
-use crate::agent::Registry;
+use crate::agent::{Registry, Role};
 use crate::app::Error;
 use crate::artifact::{ContributeFacts, Shelf};
 use crate::domain::{Clock, RepoName, RunId};
 use crate::mailbox::{self, AgentName, Bus};
 use crate::pipeline::run::RUN;
-use crate::pipeline::{AgentSettings, Crew, FACTS, Settings};
+use crate::pipeline::{AgentSettings, Beginning, Crew, FACTS, Settings};
 use crate::store::{Lock, NewRun, RunState, Store};
 
 /// The folder of a state, below the path that is worked on.
 const STATE: &str = ".octoswarm";
 /// The kind of its rows.
-const KIND: &str = "run";
+const KIND: &str = RUN.name;
+/// What the row of a run says that did not come to its end.
+const CUT_OFF: &str =
+    "`octoswarm run` was killed or cut off in the middle of it; what had ended is taken by the next one";
 /// Earlier runs that are looked through for the same wish.
 const LOOKED_THROUGH: usize = 50;
 
@@ -48,12 +51,16 @@ impl Office {
                 tracing::warn!("what run {run} left unfinished could not be removed: {error}");
             }
         }
-        store.end_interrupted_runs().await?;
+        store.end_interrupted_runs(CUT_OFF).await?;
         let messages = running.message_dir.clone().unwrap_or_else(|| dir.join(state::MESSAGES));
         let options = mailbox::Options { poll: Duration::from_millis(50), ..mailbox::Options::default() };
         let bus = Bus::open(messages, clock.clone(), options)?;
         let seat = |name: &AgentName| (*name, AgentSettings { outside: true, ..AgentSettings::default() });
-        let settings = Settings { agents: outside.iter().map(seat).collect(), ..Settings::default() };
+        let mut settings = Settings { agents: outside.iter().map(seat).collect(), ..Settings::default() };
+        // It decides how often the reviewers are asked again, who are told their own settings only.
+        if let Some(config) = running.configs.get(&Role::Master) {
+            settings.agents.entry(AgentName::Master).or_default().config = config.clone();
+        }
         let crew = Crew::over(bus, Registry::builtin(), settings, dir.join("inputs"));
         Ok(Self { dir, store, crew, _messages: lock })
     }
@@ -91,8 +98,10 @@ impl Office {
         let told = serde_json::to_value(facts).unwrap_or_default();
         for run in self.store.runs(LOOKED_THROUGH).await?.into_iter().filter(|run| run.kind == KIND) {
             let steps = self.store.steps(run.id).await?;
-            let before = steps.into_iter().find(|step| step.name == FACTS && step.detail.as_deref() == Some(RUN.name));
-            let Some(mut before) = before.and_then(|step| step.artifact) else { continue };
+            let before = steps.iter().find(|step| step.name == FACTS && step.detail.as_deref() == Some(RUN.name));
+            let Some(mut before) = before.and_then(|step| Beginning::of(step, KIND)).map(|began| began.facts) else {
+                continue;
+            };
             let Some(at) = before.pointer("/issue/created_at").and_then(Value::as_str).map(str::to_owned) else {
                 continue;
             };

@@ -58,7 +58,8 @@ fn look(dir: &Path, lacks: &str, is_ours: impl Fn(&str) -> bool) -> Result<(), E
     let entries = match std::fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(Error::Path(format!("{shown} is a file, where a folder is to be: name another folder")));
+            let file = dir.ancestors().find(|above| above.is_file()).unwrap_or(dir).display();
+            return Err(Error::Path(format!("{file} is a file, where a folder is to be: name another folder")));
         }
         entries => entries.map_err(cannot(dir))?,
     };
