@@ -64,9 +64,8 @@ pub(super) fn with_deps(env: &mut Env, ecosystems: &[Ecosystem], stage: Stage, o
                 }
             }
             Ecosystem::Npm => {
-                for (name, folder) in [("npm_config_cache", "npm"), ("npm_config_store_dir", "pnpm"), ("YARN_CACHE_FOLDER", "yarn")] {
-                    set(env, name, &at(folder));
-                }
+                set(env, "npm_config_cache", &at("npm"));
+                set(env, "YARN_CACHE_FOLDER", &at("yarn"));
                 set(env, "npm_config_logs_dir", "/tmp/npm-logs");
                 for name in ["audit", "fund", "update_notifier"] {
                     set(env, &format!("npm_config_{name}"), "false");
@@ -77,6 +76,8 @@ pub(super) fn with_deps(env: &mut Env, ecosystems: &[Ecosystem], stage: Stage, o
                     // No code of packages while there is a way out; later commands may run it.
                     set(env, "npm_config_ignore_scripts", "true");
                     set(env, "YARN_ENABLE_SCRIPTS", "false");
+                    // Where pnpm has its store; npm warns of pnpm's own setting.
+                    set(env, "XDG_DATA_HOME", &at("share"));
                 }
                 if !online {
                     set(env, "npm_config_offline", "true");
