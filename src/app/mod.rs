@@ -4,6 +4,7 @@
 //! Never: no parsing, no SQL, no HTTP, no Markdown of its own; each step has one room.
 
 mod agents;
+mod bench;
 mod breaker;
 pub mod calls;
 mod command;
@@ -39,11 +40,11 @@ use crate::queue::Queue;
 use crate::store::{Pruned, Store};
 use crate::workspace::Mirrors;
 
+/// The other lives of this program, to be asked before anything is begun.
+pub use crate::sandbox::helper as sandbox_helper;
 pub use agents::{AgentInfo, agents};
 pub use error::Error;
 pub use reconcile::CaughtUp;
-/// The other lives of this program, to be asked before anything is begun.
-pub use crate::sandbox::helper as sandbox_helper;
 
 pub use crate::meter::Format;
 
@@ -78,6 +79,8 @@ pub struct App {
     mirrors: Arc<Mirrors>,
     /// Who does the steps of flows.
     crew: Crew,
+    /// Where repositories' commands are run.
+    bench: bench::Bench,
     /// How long ended runs and settled deliveries are kept.
     retention: Duration,
     /// When a write last worked, for `ready`.

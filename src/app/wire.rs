@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::bench::Bench;
 use super::{App, Error};
 use crate::agent::Registry;
 use crate::artifact::Shelf;
@@ -69,6 +70,7 @@ impl App {
             ..pipeline::Settings::default()
         };
         Ok(Self {
+            bench: Bench::new(&config.sandbox, config.state.join("work")),
             crew: Crew::over(bus, Registry::builtin(), settings, config.state.join("inputs")),
             swarms,
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),

@@ -11,6 +11,7 @@ mod names;
 mod reader;
 mod registration;
 mod repository;
+mod sandbox;
 mod scouting;
 mod secrets;
 mod server;
@@ -24,6 +25,7 @@ pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
+pub use sandbox::Sandboxing;
 pub use scouting::Scouting;
 pub use server::{
     Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,

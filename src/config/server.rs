@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::agents::{self, Agent};
 use super::names::unknown_variables;
 use super::reader::{Reader, SecretFile, Setting, Source, invalid};
+use super::sandbox::{self, Sandboxing};
 use super::sweep::Sweep;
 use super::{Error, LogFormat, Metrics, Registration, Warning, log};
 use crate::domain::Secret;
@@ -33,6 +34,7 @@ pub struct ServerConfig {
     pub metrics: Metrics,
     /// By the names of their mailboxes.
     pub agents: BTreeMap<String, Agent>,
+    pub sandbox: Sandboxing,
     pub tuning: Tuning,
 }
 
@@ -113,6 +115,8 @@ pub(super) struct FileWire {
     metrics_token_file: Option<PathBuf>,
     /// A table for each; read by hand, so that every fault is told.
     agents: toml::Table,
+    /// The same.
+    sandbox: toml::Table,
 }
 
 /// The variables that speak of an App.
@@ -207,6 +211,7 @@ impl Resolution {
             accounts_of(&mut reader, &file.accounts, None);
             Metrics::read(&mut reader, file.metrics_listen, file.metrics_token_file.as_deref());
             agents::read(&mut reader, &file.agents);
+            sandbox::read(&mut reader, &file.sandbox);
             tuning_of(&mut reader, &file, poll);
             let overrides = overrides.clone();
             state.clone().map(|state| {
@@ -266,6 +271,7 @@ fn server(
     let accounts = accounts_of(reader, &file.accounts, registered);
     let metrics = Metrics::read(reader, file.metrics_listen, file.metrics_token_file.as_deref());
     let agents = agents::read(reader, &file.agents);
+    let sandbox = sandbox::read(reader, &file.sandbox);
     let tuning = tuning_of(reader, file, poll);
     Some(ServerConfig {
         app_id: app_id?,
@@ -276,6 +282,7 @@ fn server(
         accounts,
         metrics,
         agents,
+        sandbox,
         tuning,
         // The caller's.
         listen: DEFAULT_LISTEN,
@@ -351,7 +358,7 @@ const A_CENTURY: u64 = 36_500;
 const LOG_KEPT: u64 = 259_200;
 
 /// Every setting that is shown, in the order of docs/configuration.md.
-const SETTINGS: [&str; 21] = [
+const SETTINGS: [&str; 22] = [
     "app_id",
     "private_key_file",
     "webhook_secret_files",
@@ -373,6 +380,7 @@ const SETTINGS: [&str; 21] = [
     "metrics_listen",
     "metrics_token_file",
     "agents",
+    "sandbox",
 ];
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3000));

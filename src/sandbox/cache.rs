@@ -54,7 +54,8 @@ impl Key {
             Trust::Stranger(number) => (format!("stranger {number}"), true),
         };
         let mut names: Vec<String> = ecosystems.iter().map(|ecosystem| ecosystem.name().to_owned()).collect();
-        let mut files: Vec<String> = locks.iter().map(|(path, bytes)| format!("{} {path}", hash::sha256(bytes))).collect();
+        let mut files: Vec<String> =
+            locks.iter().map(|(path, bytes)| format!("{} {path}", hash::sha256(bytes))).collect();
         names.sort();
         files.sort();
         let parts = [LAYOUT, std::env::consts::ARCH, repository, &who, &names.join(" ")];

@@ -93,7 +93,10 @@ impl Census {
 
 fn everybody() -> HashMap<i32, Member> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(|id| Some((id, read(id)?))).collect()
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|id| Some((id, read(id)?)))
+        .collect()
 }
 
 fn read(id: i32) -> Option<Member> {

@@ -94,7 +94,14 @@ impl Copier {
         Ok(())
     }
 
-    fn link(&self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &CStr, path: &Path, depth: usize) -> Result<(), Fault> {
+    fn link(
+        &self,
+        from: BorrowedFd<'_>,
+        to: BorrowedFd<'_>,
+        name: &CStr,
+        path: &Path,
+        depth: usize,
+    ) -> Result<(), Fault> {
         let target = rustix::fs::readlinkat(from, name, Vec::new())?;
         if !stays_inside(crate::stdx::nofollow::from_git(target.as_bytes()), depth) {
             return Err(Fault::Strange { path: path.to_owned(), what: "is a link that leads out" });
@@ -166,12 +173,21 @@ mod tests {
 
     #[test]
     fn links_that_could_lead_out_are_known() {
-        for (target, depth) in [("a", 0), ("../a", 1), ("../../a/b", 2), ("./a", 0), ("/deps/a/b", 3), ("/deps", 0), ("..", 1)] {
+        for (target, depth) in
+            [("a", 0), ("../a", 1), ("../../a/b", 2), ("./a", 0), ("/deps/a/b", 3), ("/deps", 0), ("..", 1)]
+        {
             assert!(stays_inside(Path::new(target), depth), "{target}");
         }
-        for (target, depth) in
-            [("..", 0), ("../../a", 1), ("a/..", 5), ("/etc/passwd", 3), ("/deps/../etc", 3), ("/depsx", 1), ("./..", 3), ("/", 0)]
-        {
+        for (target, depth) in [
+            ("..", 0),
+            ("../../a", 1),
+            ("a/..", 5),
+            ("/etc/passwd", 3),
+            ("/deps/../etc", 3),
+            ("/depsx", 1),
+            ("./..", 3),
+            ("/", 0),
+        ] {
             assert!(!stays_inside(Path::new(target), depth), "{target}");
         }
     }

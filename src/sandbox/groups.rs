@@ -153,7 +153,9 @@ fn is_delegated(at: &Path) -> bool {
     if has(&read("cgroup.subtree_control")) {
         return true;
     }
-    let free = at.join("cgroup.controllers").exists() && has(&read("cgroup.controllers")) && read("cgroup.procs").trim().is_empty();
+    let free = at.join("cgroup.controllers").exists()
+        && has(&read("cgroup.controllers"))
+        && read("cgroup.procs").trim().is_empty();
     let switch = || {
         let mut file = fs::OpenOptions::new().write(true).open(at.join("cgroup.subtree_control"))?;
         io::Write::write_all(&mut file, b"+memory +pids")

@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::probe::Inside;
@@ -60,7 +60,8 @@ pub(super) fn examine() -> (u8, String) {
     let hex = |name: &str| own.lines().find_map(|line| u64::from_str_radix(line.strip_prefix(name)?.trim(), 16).ok());
     let devices = std::fs::read_to_string("/proc/net/dev").unwrap_or_default();
     let interfaces = devices.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()));
-    let writable = |path: &str| std::fs::File::options().write(true).create_new(true).open(format!("{path}/.proof")).is_ok();
+    let writable =
+        |path: &str| std::fs::File::options().write(true).create_new(true).open(format!("{path}/.proof")).is_ok();
     let inside = Inside {
         landlock: landlock.to_owned(),
         capabilities: hex("CapEff:").unwrap_or(u64::MAX) | hex("CapPrm:").unwrap_or(u64::MAX),
@@ -69,7 +70,11 @@ pub(super) fn examine() -> (u8, String) {
         interfaces: interfaces.filter(|name| name != "lo").collect(),
         processes: entries("/proc").iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).count(),
         user_namespaces: nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWUSER).is_ok(),
-        writable: ["", "/usr", "/etc", "/dev", "/home", "/var"].into_iter().filter(|path| writable(path)).map(|path| format!("{path}/")).collect(),
+        writable: ["", "/usr", "/etc", "/dev", "/home", "/var"]
+            .into_iter()
+            .filter(|path| writable(path))
+            .map(|path| format!("{path}/"))
+            .collect(),
         variables: strange_variables(),
     };
     #[expect(clippy::print_stdout, reason = "this is what it is asked for")]

@@ -75,7 +75,8 @@ fn begin(mut plan: Plan) -> Step<String> {
     };
     let mut args = walls.arguments();
     for program in seccomp::programs().map_err(because("compile the list of system calls"))? {
-        let file = rustix::fs::memfd_create("seccomp", MemfdFlags::empty()).map_err(because("make a file in memory"))?;
+        let file =
+            rustix::fs::memfd_create("seccomp", MemfdFlags::empty()).map_err(because("make a file in memory"))?;
         let mut file = File::from(file);
         file.write_all(&program).map_err(because("write the list of system calls"))?;
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(because("rewind"))?;

@@ -192,7 +192,8 @@ impl Inside {
             let seen = "a command ran; no network, no privileges, nothing of the host".to_owned();
             return Check { name: "trial", verdict: Verdict::Good, seen, advice: None };
         }
-        let advice = Some("this is a fault of octoswarm or of this kernel: nothing is run; please report it".to_owned());
+        let advice =
+            Some("this is a fault of octoswarm or of this kernel: nothing is run; please report it".to_owned());
         Check { name: "trial", verdict: Verdict::Fatal, seen: open, advice }
     }
 }
@@ -202,7 +203,8 @@ fn what_to_do(why: &str) -> String {
     let words = why.to_lowercase();
     let apparmor = Path::new("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
     let contained = Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists();
-    let forbidden = ["namespace", "permission", "operation not permitted", "no space left"].iter().any(|word| words.contains(word));
+    let forbidden =
+        ["namespace", "permission", "operation not permitted", "no space left"].iter().any(|word| words.contains(word));
     if forbidden && contained {
         "this container forbids namespaces: allow them (docs/sandbox.md), or run octoswarm outside of it, or leave checks off"
     } else if forbidden && std::fs::read_to_string(apparmor).is_ok_and(|text| text.trim() == "1") {
@@ -286,7 +288,10 @@ fn may_have_users() -> bool {
 }
 
 const ACCOUNTS: &[(&str, &str)] = &[
-    ("passwd", "root:x:0:0:root:/:/usr/sbin/nologin\nsandbox:x:1000:1000::/home/sandbox:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n"),
+    (
+        "passwd",
+        "root:x:0:0:root:/:/usr/sbin/nologin\nsandbox:x:1000:1000::/home/sandbox:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n",
+    ),
     ("group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"),
     ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
     ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),

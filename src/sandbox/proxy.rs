@@ -34,7 +34,7 @@ use crate::stdx::text::visible_source;
 pub(super) const SEEN: &str = "/.registries";
 pub(super) const SOCKET: &str = "proxy";
 /// Of these the result tells; more helps nobody.
-const MOST_REFUSED: usize = 50;
+const MOST_TOLD: usize = 50;
 /// Bytes of a request, which is a line and a few headers.
 const MOST_REQUEST: usize = 8 * 1024;
 
@@ -115,6 +115,15 @@ struct Shared {
     caps: Caps,
     meter: Arc<Meter>,
     refused: Mutex<BTreeSet<String>>,
+    unreachable: Mutex<BTreeSet<String>>,
+}
+
+/// What a proxy has to tell in the end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) refused: Vec<String>,
+    pub(super) unreachable: Vec<String>,
+    pub(super) bytes: u64,
 }
 
 impl Proxy {
@@ -137,7 +146,13 @@ impl Proxy {
             rustix::fs::fchown(&opened, uid, gid)?;
         }
         let meter = Meter { bytes: AtomicU64::new(0), most: caps.bytes, over: CancellationToken::new() };
-        let shared = Arc::new(Shared { rules, caps, meter: Arc::new(meter), refused: Mutex::default() });
+        let shared = Arc::new(Shared {
+            rules,
+            caps,
+            meter: Arc::new(meter),
+            refused: Mutex::default(),
+            unreachable: Mutex::default(),
+        });
         let task = tokio::spawn(listen(listener, shared.clone()));
         Ok(Self { folder, task, shared, _scratch: scratch })
     }
@@ -151,10 +166,16 @@ impl Proxy {
         self.shared.meter.clone()
     }
 
-    /// Hosts that were asked for in vain, and how many bytes went through.
-    pub(super) fn close(self) -> (Vec<String>, u64) {
-        let refused = std::mem::take(&mut *self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner));
-        (refused.into_iter().collect(), self.shared.meter.bytes.load(Ordering::Relaxed))
+    /// What happened until now; with it the way is closed.
+    pub(super) fn close(self) -> Told {
+        let all = |hosts: &Mutex<BTreeSet<String>>| {
+            hosts.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        };
+        Told {
+            refused: all(&self.shared.refused),
+            unreachable: all(&self.shared.unreachable),
+            bytes: self.shared.meter.bytes.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -203,7 +224,11 @@ impl Shared {
         let tunnel: Mutex<Option<Tunnel>> = Mutex::default();
         let service = hyper::service::service_fn(|request| self.answer(request, &tunnel));
         let mut server = hyper::server::conn::http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(self.caps.connecting).max_buf_size(MOST_REQUEST).keep_alive(false);
+        server
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.caps.connecting)
+            .max_buf_size(MOST_REQUEST)
+            .keep_alive(false);
         // A request that breaks off or is none: the command's own affair.
         let _broken = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
         let tunnel = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -214,13 +239,18 @@ impl Shared {
         }
     }
 
-    async fn answer(&self, mut request: Request<Incoming>, tunnel: &Mutex<Option<Tunnel>>) -> Result<Response<String>, Infallible> {
+    async fn answer(
+        &self,
+        mut request: Request<Incoming>,
+        tunnel: &Mutex<Option<Tunnel>>,
+    ) -> Result<Response<String>, Infallible> {
         let asked = request.uri().authority().map(|authority| authority.as_str().to_owned()).unwrap_or_default();
         if request.method() != Method::CONNECT {
             if !asked.is_empty() {
                 self.note(format!("{} (plain HTTP)", shown(&asked)));
             }
-            let say = "octoswarm: this proxy takes CONNECT to package registries and nothing else; use https".to_owned();
+            let say =
+                "octoswarm: this proxy takes CONNECT to package registries and nothing else; use https".to_owned();
             return Ok(text(StatusCode::METHOD_NOT_ALLOWED, say));
         }
         let reached = match asked.parse::<HostPort>() {
@@ -239,7 +269,11 @@ impl Shared {
                 Response::new(String::new())
             }
             Err(Fault::Refused(why)) => text(StatusCode::FORBIDDEN, format!("octoswarm: {why}")),
-            Err(Fault::Unreachable(why)) => text(StatusCode::BAD_GATEWAY, format!("octoswarm: {why}")),
+            Err(Fault::Unreachable(why)) => {
+                tracing::warn!(%why, "a command did not get to a registry");
+                add(&self.unreachable, why.clone());
+                text(StatusCode::BAD_GATEWAY, format!("octoswarm: {why}"))
+            }
         })
     }
 
@@ -251,13 +285,17 @@ impl Shared {
             return Err(Fault::Refused(format!("{to} is no registry that this step may reach")));
         }
         let unreachable = |error: io::Error| Fault::Unreachable(format!("{to} cannot be reached: {error}"));
-        if let Some(upstream) = self.rules.upstream.as_ref().filter(|it| it.not_for.iter().all(|host| host != to.host())) {
+        if let Some(upstream) =
+            self.rules.upstream.as_ref().filter(|it| it.not_for.iter().all(|host| host != to.host()))
+        {
             return through(upstream, to).await.map_err(unreachable);
         }
         let found: Vec<_> = tokio::net::lookup_host((to.host(), to.port())).await.map_err(unreachable)?.collect();
         let good: Vec<_> = found.iter().filter(|address| own || net::is_on_the_internet(address.ip())).collect();
         if good.is_empty() {
-            let why = found.first().map_or("no address".to_owned(), |address| format!("its address {} is not of the Internet", address.ip()));
+            let why = found.first().map_or("no address".to_owned(), |address| {
+                format!("its address {} is not of the Internet", address.ip())
+            });
             self.note(format!("{to} ({why})"));
             return Err(Fault::Refused(format!("{to} is refused: {why}")));
         }
@@ -273,10 +311,7 @@ impl Shared {
 
     fn note(&self, refused: String) {
         tracing::info!(%refused, "a command asked for a host that it may not reach");
-        let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < MOST_REFUSED {
-            all.insert(refused);
-        }
+        add(&self.refused, refused);
     }
 
     /// Until both sides have ended, nothing moves any more, or too much has.
@@ -285,7 +320,10 @@ impl Shared {
         let (mut from_outside, mut to_outside) = outside.split();
         let moved = Mutex::new(Instant::now());
         let both = async {
-            tokio::try_join!(self.copy(&mut from_inside, &mut to_outside, &moved), self.copy(&mut from_outside, &mut to_inside, &moved))
+            tokio::try_join!(
+                self.copy(&mut from_inside, &mut to_outside, &moved),
+                self.copy(&mut from_outside, &mut to_inside, &moved)
+            )
         };
         let idle = async {
             loop {
@@ -304,7 +342,12 @@ impl Shared {
         }
     }
 
-    async fn copy(&self, from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), moved: &Mutex<Instant>) -> io::Result<()> {
+    async fn copy(
+        &self,
+        from: &mut (impl AsyncRead + Unpin),
+        to: &mut (impl AsyncWrite + Unpin),
+        moved: &Mutex<Instant>,
+    ) -> io::Result<()> {
         let mut buffer = vec![0; 16 * 1024];
         loop {
             let read = from.read(&mut buffer).await?;
@@ -339,6 +382,13 @@ async fn through(upstream: &Upstream, to: &HostPort) -> io::Result<TcpStream> {
         Ok(stream)
     } else {
         Err(io::Error::other(format!("the upstream proxy answers {:?}", shown(line))))
+    }
+}
+
+fn add(to: &Mutex<BTreeSet<String>>, line: String) {
+    let mut all = to.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() < MOST_TOLD {
+        all.insert(line);
     }
 }
 
@@ -406,9 +456,9 @@ mod tests {
         let asked = open(public("localhost"), Caps::bytes(1000));
         let answer = asked.ask("CONNECT localhost:443 HTTP/1.1\r\nhost: localhost:443\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("is not of the Internet"), "{answer}");
-        let (refused, bytes) = asked.proxy.close();
-        assert!(refused[0].starts_with("localhost:443 (its address "), "{refused:?}");
-        assert_eq!(bytes, 0);
+        let told = asked.proxy.close();
+        assert!(told.refused[0].starts_with("localhost:443 (its address "), "{told:?}");
+        assert_eq!((told.bytes, told.unreachable.len()), (0, 0));
     }
 
     #[tokio::test]
@@ -434,7 +484,7 @@ mod tests {
         }
         let answer = asked.ask("CONNECT packages.example HTTP/1.1\r\nhost: x\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 40"), "{answer}");
-        let (refused, _) = asked.proxy.close();
+        let refused = asked.proxy.close().refused;
         assert!(refused.contains(&"a.packages.example:443".to_owned()), "{refused:?}");
         assert!(refused.contains(&"packages.example (plain HTTP)".to_owned()), "{refused:?}");
     }
@@ -452,7 +502,7 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nhello"), "{answer}");
-        assert_eq!(asked.proxy.close(), (Vec::new(), 10));
+        assert_eq!(asked.proxy.close(), Told { refused: Vec::new(), unreachable: Vec::new(), bytes: 10 });
     }
 
     #[tokio::test]

@@ -101,7 +101,10 @@ impl HostPort {
         let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         // The system takes `127.1` and `0x7f000001` as addresses too: a name's last part is never a number.
         let last = name.rsplit('.').next().unwrap_or_default();
-        let is_name = net::is_host(&name) && net::number(&name).is_none() && name.len() <= 253 && !last.starts_with(|c: char| c.is_ascii_digit());
+        let is_name = net::is_host(&name)
+            && net::number(&name).is_none()
+            && name.len() <= 253
+            && !last.starts_with(|c: char| c.is_ascii_digit());
         if !is_name || name.split('.').any(str::is_empty) || port == 0 {
             return Err(NoHostPort(crate::stdx::text::visible_source(host).chars().take(100).collect()));
         }
@@ -129,7 +132,8 @@ impl FromStr for HostPort {
 
     fn from_str(text: &str) -> Result<Self, NoHostPort> {
         let parts = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-        let (host, port) = parts.ok_or_else(|| NoHostPort(crate::stdx::text::visible_source(text).chars().take(100).collect()))?;
+        let (host, port) =
+            parts.ok_or_else(|| NoHostPort(crate::stdx::text::visible_source(text).chars().take(100).collect()))?;
         Self::new(host, port)
     }
 }
@@ -151,10 +155,21 @@ mod tests {
     fn a_host_is_a_name_and_a_port() {
         let read = |text: &str| text.parse::<HostPort>().map(|it| it.to_string());
         assert_eq!(read("Packages.Example.Com.:8443").as_deref(), Ok("packages.example.com:8443"));
-        for wrong in ["example.com", "example.com:0", "example.com:70000", "a b:1", "user@example.com:1", "", ":1", "a..b:1", "a/b:1"] {
+        for wrong in [
+            "example.com",
+            "example.com:0",
+            "example.com:70000",
+            "a b:1",
+            "user@example.com:1",
+            "",
+            ":1",
+            "a..b:1",
+            "a/b:1",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-        for number in ["127.0.0.1:80", "[::1]:80", "::1:80", "127.1:80", "2130706433:80", "0x7f000001:80", "a.0x7f:80"] {
+        for number in ["127.0.0.1:80", "[::1]:80", "::1:80", "127.1:80", "2130706433:80", "0x7f000001:80", "a.0x7f:80"]
+        {
             assert!(read(number).is_err(), "{number}");
         }
     }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::census::{Census, Taken};
 use super::deps::{Deps, Network, Stage};
+use super::groups::{Group, Groups};
 use super::output::Kept;
 use super::plan::Plan;
-use super::groups::{Group, Groups};
 use super::probe::{self, Inside, Probe, Unavailable};
 use super::proxy::{Caps, Meter, Proxy, Rules, SEEN};
 use super::registries::{Ecosystem, HostPort, Upstream};
@@ -109,6 +110,8 @@ pub struct Ran {
     pub output: Output,
     /// Hosts that it wanted a way to and has no right to, as `name:port`; where that is not the reason, it follows in brackets.
     pub refused: Vec<String>,
+    /// Hosts that it had a right to and that did not answer, each with what went wrong.
+    pub unreachable: Vec<String>,
     /// Bytes to and from registries.
     pub traffic: u64,
 }
@@ -155,7 +158,9 @@ impl std::fmt::Display for Excess {
             Self::Entries(limit) => write!(f, "it made more than {}", count_of(*limit, "file")),
             Self::Depth => write!(f, "it made folders within folders beyond any use"),
             Self::Output(limit) => write!(f, "it printed more than {}", binary_size(*limit)),
-            Self::Traffic(limit) => write!(f, "it moved more than {} to and from package registries", binary_size(*limit)),
+            Self::Traffic(limit) => {
+                write!(f, "it moved more than {} to and from package registries", binary_size(*limit))
+            }
             Self::Machine => write!(f, "the machine had hardly any memory left"),
         }
     }
@@ -197,7 +202,8 @@ impl Sandbox {
 
     fn open_here(settings: Settings) -> Result<Self, Unavailable> {
         let found = probe::look(&settings)?;
-        let user = found.root.then_some(if found.own_users { FIRST_USER + std::process::id() % 1000 * 1000 } else { NOBODY });
+        let user =
+            found.root.then_some(if found.own_users { FIRST_USER + std::process::id() % 1000 * 1000 } else { NOBODY });
         let mut inner = Inner {
             settings,
             bwrap: found.bwrap,
@@ -244,7 +250,8 @@ impl Sandbox {
         let _left = cancel.clone().drop_guard();
         let mut ran = off_thread(move || job.run(&cancel)).await.map_err(|_| Error::Cancelled)??;
         if let Some(proxy) = proxy {
-            (ran.refused, ran.traffic) = proxy.close();
+            let told = proxy.close();
+            (ran.refused, ran.unreachable, ran.traffic) = (told.refused, told.unreachable, told.bytes);
         }
         Ok(ran)
     }
@@ -351,7 +358,8 @@ impl Job {
             ("TERM", "dumb".to_owned()),
             ("NO_COLOR", "1".to_owned()),
         ];
-        let mut env: BTreeMap<String, String> = common.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut env: BTreeMap<String, String> =
+            common.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let mut paths = vec![place.path().to_owned()];
         if let Some((deps, stage)) = &command.deps {
             with_deps(&mut env, deps.ecosystems(), *stage, proxy.is_some());
@@ -419,9 +427,13 @@ impl Job {
         let status = status.unwrap_or_default();
         let ended = match ended? {
             Over::Stopped(excess) => Ended::Stopped(excess),
-            Over::Exited if !status.begun => return Err(Error::Walls(output.text.open().trim().to_owned())),
-            // bubblewrap was killed by somebody else, the system for one.
-            Over::Exited => Ended::Exit(status.code.unwrap_or(137)),
+            Over::Exited(bwrap) => match (status.code, bwrap.signal()) {
+                (Some(code), _) => Ended::Exit(code),
+                // By somebody else, the system for one.
+                (None, Some(signal)) if status.begun => Ended::Exit(128 + signal),
+                // It ended without having run the command.
+                (None, _) => return Err(Error::Walls(output.text.open().trim().to_owned())),
+            },
         };
         let ended = if told.out_of_memory && ended != Ended::Exit(0) {
             Ended::Stopped(Excess::Memory(limits.memory))
@@ -434,7 +446,7 @@ impl Job {
             ended => ended,
         };
         let peak_memory = peak_memory.max(told.peak_memory);
-        Ok(Ran { ended, wall, cpu, peak_memory, output, refused: Vec::new(), traffic: 0 })
+        Ok(Ran { ended, wall, cpu, peak_memory, output, refused: Vec::new(), unreachable: Vec::new(), traffic: 0 })
     }
 }
 
@@ -477,7 +489,7 @@ fn read_status(from: PipeReader) -> Status {
 }
 
 enum Over {
-    Exited,
+    Exited(ExitStatus),
     Stopped(Excess),
 }
 
@@ -497,8 +509,8 @@ impl Watch<'_> {
         let mut disk_due = began + LOOK;
         let mut look = Duration::from_millis(2);
         loop {
-            if self.child.try_wait().map_err(io_error("waiting for the sandbox"))?.is_some() {
-                return Ok(Over::Exited);
+            if let Some(status) = self.child.try_wait().map_err(io_error("waiting for the sandbox"))? {
+                return Ok(Over::Exited(status));
             }
             if cancel.is_cancelled() {
                 self.end();
@@ -544,7 +556,9 @@ impl Watch<'_> {
         if self.traffic.is_some_and(Meter::is_over) {
             return Some(Excess::Traffic(limits.traffic));
         }
-        let left = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
+        let left = std::fs::read_to_string("/proc/meminfo")
+            .ok()
+            .and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
         left.is_some_and(|kib| kib < MACHINE_MEMORY).then_some(Excess::Machine)
     }
 

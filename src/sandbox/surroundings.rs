@@ -85,7 +85,8 @@ pub(super) fn with_deps(env: &mut Env, ecosystems: &[Ecosystem], stage: Stage, o
                 }
             }
             Ecosystem::Python => {
-                for (name, folder) in [("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv"), ("POETRY_CACHE_DIR", "poetry")] {
+                for (name, folder) in [("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv"), ("POETRY_CACHE_DIR", "poetry")]
+                {
                     set(env, name, &if installing { at(folder) } else { format!("/tmp/{folder}") });
                 }
                 for name in ["VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT"] {
@@ -139,7 +140,11 @@ pub(super) fn with_deps(env: &mut Env, ecosystems: &[Ecosystem], stage: Stage, o
             }
             Ecosystem::NuGet => {
                 set(env, "NUGET_PACKAGES", &at("nuget"));
-                set(env, "NUGET_HTTP_CACHE_PATH", &if installing { at("nuget-http") } else { "/tmp/nuget-http".to_owned() });
+                set(
+                    env,
+                    "NUGET_HTTP_CACHE_PATH",
+                    &if installing { at("nuget-http") } else { "/tmp/nuget-http".to_owned() },
+                );
                 set(env, "DOTNET_CLI_TELEMETRY_OPTOUT", "1");
                 set(env, "DOTNET_NOLOGO", "1");
             }

@@ -31,7 +31,10 @@ pub struct Workplace {
 /// What is put into a work tree.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry<'a> {
-    File { bytes: &'a [u8], executable: bool },
+    File {
+        bytes: &'a [u8],
+        executable: bool,
+    },
     /// A symbolic link and what it says, unchecked: only commands follow it, and they are behind walls.
     Link(&'a [u8]),
 }

@@ -31,7 +31,8 @@ pub fn is_on_the_internet(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => {
             let [a, b, c, _] = ip.octets();
-            let inside = ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast() || ip.is_broadcast();
+            let inside =
+                ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast() || ip.is_broadcast();
             // This network, carriers' own, protocols', measuring, not given to anybody; and a cloud's metadata at a public number.
             let special = a == 0
                 || a == 100 && b & 0xc0 == 64
@@ -84,14 +85,44 @@ mod tests {
 
     #[test]
     fn addresses_of_the_internet_are_told_from_inner_ones() {
-        for ip in ["1.1.1.1", "100.63.255.255", "100.128.0.0", "172.32.0.1", "198.20.0.1", "2606:4700::1111", "64:ff9b::101:101"] {
+        for ip in [
+            "1.1.1.1",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.32.0.1",
+            "198.20.0.1",
+            "2606:4700::1111",
+            "64:ff9b::101:101",
+        ] {
             assert!(is_on_the_internet(ip.parse().unwrap()), "{ip}");
         }
         for ip in [
-            "127.0.0.1", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
-            "100.100.100.200", "192.0.0.192", "198.19.0.1", "168.63.129.16", "224.0.0.1", "240.0.0.1", "255.255.255.255",
-            "::", "::1", "::ffff:10.0.0.1", "::10.0.0.1", "fe80::1", "fec0::1", "fd00:ec2::254", "ff02::1", "64:ff9b::a00:1",
-            "2002:a00:1::", "2001::1",
+            "127.0.0.1",
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "100.100.100.200",
+            "192.0.0.192",
+            "198.19.0.1",
+            "168.63.129.16",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:10.0.0.1",
+            "::10.0.0.1",
+            "fe80::1",
+            "fec0::1",
+            "fd00:ec2::254",
+            "ff02::1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+            "2001::1",
         ] {
             assert!(!is_on_the_internet(ip.parse().unwrap()), "{ip}");
         }

@@ -55,7 +55,11 @@ pub fn sweep(prefix: &str) -> io::Result<()> {
     sweep_in(&std::env::temp_dir(), prefix)
 }
 
-fn sweep_in(parent: &Path, prefix: &str) -> io::Result<()> {
+/// The same in another folder than the temporary one.
+///
+/// # Errors
+/// As [`sweep`].
+pub fn sweep_in(parent: &Path, prefix: &str) -> io::Result<()> {
     // Who we are and how late it is, by the same file system that dates the folders.
     let now = tempfile::tempfile_in(parent)?.metadata()?;
     for entry in fs::read_dir(parent)? {

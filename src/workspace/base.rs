@@ -1,15 +1,17 @@
 //! The repository as it is at one commit: what a change of ours starts from, and what it makes.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::Arc;
 
 use super::build;
 use super::change::{Change, Side};
 use super::edit::Edit;
-use super::error::Error;
+use super::error::{Doing, Error};
 use super::git;
 use super::tree;
 use crate::domain::{Identity, Millis, Sha};
+use crate::stdx::text::{binary_size, count};
 
 /// One side, read from the object database. A clone is another handle on the same tree.
 #[derive(Debug, Clone)]
@@ -35,6 +37,23 @@ pub struct FileEntry {
     pub size: u64,
     /// `Regular` or `Executable`.
     pub kind: EntryKind,
+}
+
+/// One entry of a tree as git stores it.
+#[derive(Debug)]
+pub struct Exported<'a> {
+    pub path: &'a str,
+    /// `Regular`, `Executable` or `Link`.
+    pub kind: EntryKind,
+    /// The content; of a link what it says.
+    pub bytes: &'a [u8],
+}
+
+/// How large a tree may be that is handed out whole.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportLimits {
+    pub files: usize,
+    pub bytes: u64,
 }
 
 impl Tree {
@@ -115,6 +134,51 @@ impl Tree {
                     Ok((path, side))
                 });
                 read.collect()
+            })
+            .await
+    }
+
+    /// Hands out everything that git would check out, byte by byte as it is stored: no filter, no submodule, nothing of git's own.
+    /// Links come last, so that whoever writes what comes follows none. Returns how many files were handed out.
+    ///
+    /// # Errors
+    /// When git cannot be read, the tree has more files or bytes than `most`, or `take` fails.
+    pub async fn export(
+        &self,
+        most: ExportLimits,
+        mut take: impl FnMut(Exported<'_>) -> io::Result<()> + Send + 'static,
+    ) -> Result<usize, Error> {
+        self.0
+            .ask(move |repository, inner| {
+                let (mut files, mut links) = (Vec::new(), Vec::new());
+                tree::walk(repository, inner.head_tree, &inner.limits, |path, entry| {
+                    if entry.is_file() {
+                        files.push((path, entry));
+                    } else if entry.is_link() {
+                        links.push((path, entry));
+                    }
+                })?;
+                let all = files.len() + links.len();
+                if all > most.files {
+                    return Err(Error::TooLarge { what: "the work tree", limit: count(most.files, "file") });
+                }
+                let mut left = most.bytes;
+                for (path, entry) in files.iter().chain(&links) {
+                    let size = inner.blob_size(repository, entry.oid)?;
+                    let Some(size) = size else { return Err(Error::Unsupported("a file whose content is not here")) };
+                    left = left
+                        .checked_sub(size)
+                        .ok_or_else(|| Error::TooLarge { what: "the work tree", limit: binary_size(most.bytes) })?;
+                    let blob = repository.find_blob(entry.oid).doing("reading a file")?;
+                    let what = match entry.is_link() {
+                        true => EntryKind::Link,
+                        false if entry.is_executable() => EntryKind::Executable,
+                        false => EntryKind::Regular,
+                    };
+                    take(Exported { path, kind: what, bytes: blob.content() })
+                        .map_err(|source| Error::Io { path: path.into(), source })?;
+                }
+                Ok(all)
             })
             .await
     }

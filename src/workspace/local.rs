@@ -20,8 +20,8 @@ use super::change::{Change, Side, Store};
 use super::error::{AtPath, Error};
 use super::git::{self, blocking};
 use super::limits::Limits;
-use crate::stdx::nofollow::Folder;
 use super::snapshot;
+use crate::stdx::nofollow::Folder;
 use crate::stdx::text::edits;
 
 /// The change from the merge base of `base` and `head` to `head`, limited to `path` if that lies below the repository's root.

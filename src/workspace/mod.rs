@@ -31,7 +31,7 @@ mod walk;
 mod worktree;
 
 pub use advertisement::count_branches;
-pub use base::{EntryKind, FileEntry, Tree};
+pub use base::{EntryKind, ExportLimits, Exported, FileEntry, Tree};
 pub use change::{Change, Side};
 pub use diff::Diff;
 pub use edit::Edit;

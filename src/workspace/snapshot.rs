@@ -8,8 +8,8 @@ use ignore::gitignore::GitignoreBuilder;
 use super::change::is_binary;
 use super::error::{AtPath, Doing, Error};
 use super::limits::Limits;
-use crate::stdx::nofollow::{Folder, Found, from_git};
 use super::tree::{self, Entry, MODE_EXECUTABLE, MODE_FILE, MODE_LINK, MODE_SUBMODULE, MODE_TREE};
+use crate::stdx::nofollow::{Folder, Found, from_git};
 use crate::stdx::text::binary_size;
 
 /// Git's bit for a tracked file that a sparse checkout leaves out.

@@ -162,7 +162,7 @@ pub(super) fn files(repository: &Repository, root: Oid, limits: &Limits) -> Resu
 }
 
 /// Every entry that can be named, folders before what is in them.
-fn walk(
+pub(super) fn walk(
     repository: &Repository,
     root: Oid,
     limits: &Limits,

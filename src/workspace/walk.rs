@@ -10,8 +10,8 @@ use ignore::WalkBuilder;
 use super::change::Side;
 use super::error::{AtPath, Error};
 use super::limits::Limits;
-use crate::stdx::nofollow::{self, Folder};
 use super::tree;
+use crate::stdx::nofollow::{self, Folder};
 use crate::stdx::text::binary_size;
 
 /// One file of a scan.

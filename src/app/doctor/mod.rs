@@ -5,6 +5,7 @@
 mod github;
 mod installed;
 mod local;
+mod sandbox;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -110,6 +111,11 @@ async fn all(
     let waits = matches!(door, Some((_, Door::WaitsForSetUp)));
     local::configuration(exam, resolution, waits);
     local::state(exam, resolution, &clock).await;
+    let configured = match &resolution.start {
+        Some(Start::Configured(config)) => Some(&**config),
+        _ => None,
+    };
+    sandbox::look(exam, configured).await;
     let config = match &resolution.start {
         _ if options.offline => Err("--offline"),
         Some(Start::Configured(config)) => Ok(config),

@@ -10,10 +10,10 @@ use super::super::build;
 use super::super::change::Inner;
 use super::super::edit::Edit;
 use super::super::error::{AtPath, Doing, Error};
-use crate::stdx::nofollow::Found;
 use super::super::snapshot::clean;
 use super::super::tree::{self, Entry};
 use super::super::worktree::{Slot, Staged, WorkTree};
+use crate::stdx::nofollow::Found;
 use crate::stdx::text::binary_size;
 
 /// Writes the edits to the work tree around a path. `tree` is what they were made from, paths count from its root.

@@ -49,7 +49,9 @@ fn entry(place: &Place) -> PathBuf {
 async fn a_second_install_comes_from_the_cache_and_needs_no_network() {
     let own = registry().await;
     let Some((place, deps)) = with_registry(&own).await else { return };
-    let install = format!("mkdir -p /deps/a; [ -e /deps/a/one ] || {CURL} http://{own}/one -o /deps/a/one && ln -sf a/one /deps/link && cat /deps/link");
+    let install = format!(
+        "mkdir -p /deps/a; [ -e /deps/a/one ] || {CURL} http://{own}/one -o /deps/a/one && ln -sf a/one /deps/link && cat /deps/link"
+    );
     let ran = place.run(Command::shell(&install).installing(&deps)).await;
     assert_eq!(ran.output.text.open(), "you asked for /one\n");
     let cache = cache(&place, MIB, true);
@@ -76,7 +78,12 @@ async fn a_second_install_comes_from_the_cache_and_needs_no_network() {
 async fn the_folder_is_written_by_the_install_only_and_counted_as_the_work_tree_is() {
     let Some(place) = place().await else { return };
     let deps = filled(&place, "mkdir -p $CARGO_HOME && echo 1 >$CARGO_HOME/x; echo x >/work/kept").await;
-    let said = read(&place, &deps, "touch $CARGO_HOME/y 2>&1; cat $CARGO_HOME/x; echo $CARGO_NET_OFFLINE; touch /work/y && echo work").await;
+    let said = read(
+        &place,
+        &deps,
+        "touch $CARGO_HOME/y 2>&1; cat $CARGO_HOME/x; echo $CARGO_NET_OFFLINE; touch /work/y && echo work",
+    )
+    .await;
     assert!(said.contains("Read-only file system") && said.ends_with("\n1\ntrue\nwork\n"), "{said}");
     assert_eq!(place.sh("ls -d /deps 2>&1; cat /work/kept").await.lines().last(), Some("x"));
     let mut command = Command::shell("head -c 30000000 /dev/zero >/deps/large; sleep 1000").installing(&deps);
@@ -102,7 +109,10 @@ async fn strangers_share_with_nobody_and_can_be_left_out() {
     assert!(!cache_of_all.load(&key(Trust::Stranger(7), "2"), &fresh(&place)).unwrap());
     assert!(cache_of_all.load(&key(Trust::Stranger(7), "1"), &fresh(&place)).unwrap());
     // Nobody else has it open at the same time; the next who does finds what was there.
-    assert_eq!(Cache::open(&place.scratch.path().join("cache"), MIB, true).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    assert_eq!(
+        Cache::open(&place.scratch.path().join("cache"), MIB, true).unwrap_err().kind(),
+        std::io::ErrorKind::WouldBlock
+    );
     drop(cache_of_all);
 
     let without = cache(&place, MIB, false);
@@ -202,5 +212,8 @@ async fn what_was_used_least_recently_goes_first() {
     drop(later);
     let small = cache(&place, 500_000, true);
     assert_eq!(small.bytes(), 400_000);
-    assert!(matches!(small.save(&a, &filled(&place, "head -c 600000 /dev/zero >/deps/x").await), Err(NotKept::TooLarge(500_000))));
+    assert!(matches!(
+        small.save(&a, &filled(&place, "head -c 600000 /dev/zero >/deps/x").await),
+        Err(NotKept::TooLarge(500_000))
+    ));
 }

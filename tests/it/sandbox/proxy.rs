@@ -128,7 +128,9 @@ async fn there_is_no_other_way_out_and_none_at_all_without_network() {
     assert_eq!(said(&ran), "7\n7\n7\nlo\n", "{ran:?}");
 
     let line = format!("ls -d /.registries 2>&1; env | grep -ci proxy; {CURL} http://{own}/; echo $?");
-    for command in [Command::shell(&line), Command::shell(&line).using(&deps), Command::shell(&line).installing_offline(&deps)] {
+    for command in
+        [Command::shell(&line), Command::shell(&line).using(&deps), Command::shell(&line).installing_offline(&deps)]
+    {
         let ran = place.run(command).await;
         assert!(said(&ran).contains("No such file") && said(&ran).ends_with("\n7\n"), "{ran:?}");
         assert!(said(&ran).contains("\n0\n"), "{ran:?}");
@@ -139,7 +141,9 @@ async fn there_is_no_other_way_out_and_none_at_all_without_network() {
 async fn a_command_beside_the_bridge_ends_as_it_would_alone() {
     let own = registry().await;
     let Some((place, deps)) = with_registry(&own).await else { return };
-    for (line, ended) in [("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143), ("sleep 1000 & exit 3", 3), ("wait; exit 4", 4)] {
+    for (line, ended) in
+        [("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143), ("sleep 1000 & exit 3", 3), ("wait; exit 4", 4)]
+    {
         let ran = install(&place, &deps, line).await;
         assert_eq!(ran.ended, Ended::Exit(ended), "{line}: {ran:?}");
         assert!(ran.wall < Duration::from_secs(60));
@@ -147,7 +151,9 @@ async fn a_command_beside_the_bridge_ends_as_it_would_alone() {
     let ran = place.run(Command::new(["no-such-program"]).installing(&deps)).await;
     assert_eq!(ran.ended, Ended::Exit(127), "{ran:?}");
     // Its only children are its own, and nobody waits to be buried.
-    let ran = install(&place, &deps, "(sleep 0.1 &) ; sleep 0.5; cat /proc/$$/task/$$/children; echo; cat /proc/[0-9]*/stat").await;
+    let ran =
+        install(&place, &deps, "(sleep 0.1 &) ; sleep 0.5; cat /proc/$$/task/$$/children; echo; cat /proc/[0-9]*/stat")
+            .await;
     assert!(!said(&ran).contains(") Z "), "{ran:?}");
 }
 
@@ -187,7 +193,11 @@ async fn each_step_has_a_way_of_its_own_that_is_gone_with_it() {
     let Some((place, deps)) = with_registry(&own).await else { return };
     let other = place.sandbox.workplace().unwrap();
     let cancel = tokio_util::sync::CancellationToken::new();
-    let open = place.sandbox.run(&place.work, Command::shell("touch begun; while [ ! -e end ]; do sleep 0.05; done").installing(&deps), &cancel);
+    let open = place.sandbox.run(
+        &place.work,
+        Command::shell("touch begun; while [ ! -e end ]; do sleep 0.05; done").installing(&deps),
+        &cancel,
+    );
     let beside = async {
         while !place.work.path().join("begun").exists() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -231,7 +241,8 @@ async fn an_upstream_proxy_is_told_names_and_nothing_else() {
             tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut server).await });
         }
     });
-    let named: Vec<HostPort> = ["packages.invalid:8443", "closed.invalid:8443"].map(|host| host.parse().unwrap()).into();
+    let named: Vec<HostPort> =
+        ["packages.invalid:8443", "closed.invalid:8443"].map(|host| host.parse().unwrap()).into();
     let place = place_with(|settings| {
         settings.registries = [named.clone(), vec![own.clone()]].concat();
         settings.upstream = Some(Upstream { at, not_for: vec!["localhost".to_owned()] });
@@ -240,9 +251,13 @@ async fn an_upstream_proxy_is_told_names_and_nothing_else() {
     let deps = place.sandbox.deps(&place.work, &[Ecosystem::Maven]).unwrap();
     let ran = install(&place, &deps, &format!("{CURL} -H 'proxy-authorization: mine' http://{}/up", named[0])).await;
     assert_eq!(said(&ran), "you asked for /up\n", "{ran:?}");
-    assert_eq!(told.recv().await.unwrap(), "CONNECT packages.invalid:8443 HTTP/1.1\r\nHost: packages.invalid:8443\r\n\r\n");
+    assert_eq!(
+        told.recv().await.unwrap(),
+        "CONNECT packages.invalid:8443 HTTP/1.1\r\nHost: packages.invalid:8443\r\n\r\n"
+    );
     let ran = install(&place, &deps, &format!("{CURL} http://{}/", named[1])).await;
     assert!(said(&ran).contains("502") && ran.refused.is_empty(), "{ran:?}");
+    assert!(ran.unreachable.len() == 1 && ran.unreachable[0].contains("407 Proxy Authentication"), "{ran:?}");
     told.recv().await.unwrap();
     // Not on a list: the upstream never hears of it. An exception: neither.
     let ran = install(&place, &deps, &format!("{CURL} http://evil.example:443/; {CURL} http://{own}/direct")).await;

@@ -379,6 +379,7 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) ->
         accounts: Vec::new(),
         metrics: Metrics::default(),
         agents: Default::default(),
+        sandbox: Default::default(),
         tuning: Tuning {
             workers: 4,
             write_pace: Duration::ZERO,

@@ -1,0 +1,74 @@
+//! The workbench of a server or of a local run: its sandbox, probed when it is first needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use crate::config::Sandboxing;
+use crate::sandbox::{Limits, PREFIX, Sandbox, Settings, Unavailable};
+use crate::stdx::{file, scratch};
+
+/// Clones share the sandbox.
+#[derive(Debug, Clone)]
+pub(crate) struct Bench(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: Settings,
+    limits: Limits,
+    sandbox: OnceCell<Result<Sandbox, Unavailable>>,
+}
+
+impl Bench {
+    /// Work trees are made below `scratch`, where those of a killed life are swept away first.
+    pub(crate) fn new(config: &Sandboxing, scratch: PathBuf) -> Self {
+        let scratch = match file::private_dir(&scratch) {
+            Ok(()) => scratch,
+            Err(error) => {
+                tracing::warn!(path = %scratch.display(), %error, "work trees are made in the temporary directory");
+                std::env::temp_dir()
+            }
+        };
+        if let Err(error) = scratch::sweep_in(&scratch, PREFIX) {
+            tracing::debug!(%error, "work trees of a former life cannot be swept");
+        }
+        let limits = Limits { memory: config.memory, wall: config.time, ..Limits::default() };
+        Self(Arc::new(Inner { settings: settings(config, scratch), limits, sandbox: OnceCell::new() }))
+    }
+
+    /// The sandbox, or why there is none. Asked again after a failure, it answers the same: what is mended takes a new start.
+    pub(crate) async fn sandbox(&self) -> Result<&Sandbox, &Unavailable> {
+        let opened = self.0.sandbox.get_or_init(|| async {
+            let opened = Sandbox::open(self.0.settings.clone()).await;
+            match &opened {
+                Ok(_) => tracing::info!("the sandbox works"),
+                Err(why) => tracing::warn!(%why, "there is no sandbox: no command of a repository is run"),
+            }
+            opened
+        });
+        opened.await.as_ref()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+}
+
+/// What the sandbox needs to know of this machine.
+pub(crate) fn settings(config: &Sandboxing, scratch: PathBuf) -> Settings {
+    let (bwrap, tools) = (config.bwrap.clone(), config.tools.clone());
+    Settings { helper: helper(), bwrap, tools, scratch, registries: Vec::new(), upstream: None }
+}
+
+/// This program's file. Where the library runs within another program, as in tests, the program lies two folders up.
+fn helper() -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+    if own.file_name().is_some_and(|name| name == NAME) {
+        return own;
+    }
+    let beside = own.parent().and_then(Path::parent).map(|folder| folder.join(NAME));
+    beside.filter(|path| path.is_file()).unwrap_or(own)
+}
+
+const NAME: &str = "octoswarm";

@@ -1,0 +1,38 @@
+//! Whether repositories' commands can be run here, and what holds them.
+
+use std::time::Duration;
+
+use super::Exam;
+use crate::app::bench;
+use crate::config::{Sandboxing, ServerConfig};
+use crate::sandbox::{Sandbox, Verdict};
+
+/// A machine that hangs over its namespaces must not hold the doctor up.
+const PATIENCE: Duration = Duration::from_secs(20);
+const GROUP: &str = "sandbox";
+
+/// Where none works nothing of a repository is run: that is a warning, since everything else goes on.
+pub(super) async fn look(exam: &mut Exam<'_>, config: Option<&ServerConfig>) {
+    exam.group = GROUP;
+    let settings = config.map_or_else(Sandboxing::default, |config| config.sandbox.clone());
+    let opened = tokio::time::timeout(PATIENCE, Sandbox::open(bench::settings(&settings, std::env::temp_dir()))).await;
+    let checks = match opened {
+        Ok(Ok(sandbox)) => sandbox.probe().checks.clone(),
+        Ok(Err(unavailable)) => unavailable.checks,
+        Err(_) => {
+            let seen = format!("it was not done within {} s", PATIENCE.as_secs());
+            return exam.warn("trial", seen, "see whether `bwrap --ro-bind / / true` ends on this machine");
+        }
+    };
+    for check in checks {
+        match (check.verdict, check.advice) {
+            (Verdict::Good, None) => exam.pass(check.name, check.seen),
+            (Verdict::Good | Verdict::Missing, Some(advice)) => exam.note(check.name, check.seen, advice),
+            (Verdict::Missing, None) => exam.pass(check.name, check.seen),
+            (Verdict::Fatal, advice) => {
+                let todo = advice.unwrap_or_else(|| "see docs/sandbox.md".to_owned());
+                exam.warn(check.name, check.seen, format!("no command of a repository is run until then: {todo}"));
+            }
+        }
+    }
+}
