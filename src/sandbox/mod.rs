@@ -32,6 +32,7 @@ mod registries;
 mod run;
 mod surroundings;
 mod walls;
+mod watch;
 mod workplace;
 
 use std::ffi::OsString;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::census::{Census, Taken};
 use super::deps::{Deps, Network, Stage};
 use super::groups::{Group, Groups};
 use super::output::Kept;
@@ -23,15 +22,10 @@ use super::proxy::{Caps, Meter, Proxy, Rules, SEEN};
 use super::registries::{Ecosystem, HostPort, Upstream};
 use super::surroundings::{with_deps, with_proxy};
 use super::walls::{Bind, DEPS, HELPER, HOME, WORK};
+use super::watch::{Over, Watch, Work};
 use super::{Limits, Output, VERB, Workplace};
 use crate::stdx::text::{binary_size, count};
 
-/// Between two looks at what the processes take.
-const LOOK: Duration = Duration::from_millis(50);
-/// Looking at the disk takes as long as the tree is large: it may have one part in so many of the time.
-const DISK_SHARE: u32 = 10;
-/// What the machine itself must have left, in KiB: below, the command goes before others do.
-const MACHINE_MEMORY: u64 = 256 * 1024;
 /// The first number of our users: above what systems give to people, services and containers.
 const FIRST_USER: u32 = 1_900_000_000;
 /// Where no such number may be had, as in some containers.
@@ -187,7 +181,7 @@ pub enum Error {
     },
 }
 
-fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+pub(super) fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::Io { doing, source }
 }
 
@@ -303,31 +297,6 @@ struct Job {
     _deps: Option<Deps>,
 }
 
-/// What is looked at on the disk.
-struct Work {
-    paths: Vec<PathBuf>,
-    before: super::Use,
-}
-
-impl Work {
-    fn new(paths: Vec<PathBuf>) -> io::Result<Self> {
-        let mut work = Self { paths, before: super::Use::default() };
-        work.before = work.used()?;
-        Ok(work)
-    }
-
-    fn used(&self) -> io::Result<super::Use> {
-        let mut all = super::Use::default();
-        for path in &self.paths {
-            let one = super::workplace::used(path)?;
-            all.bytes += one.bytes;
-            all.entries += one.entries;
-            all.too_deep |= one.too_deep;
-        }
-        Ok(all)
-    }
-}
-
 impl Job {
     fn of(inner: &Inner, place: &Workplace, command: &Command, proxy: Option<&Proxy>) -> Result<Self, Error> {
         let dir = if command.dir.is_empty() { WORK.to_owned() } else { format!("{WORK}/{}", command.dir) };
@@ -413,8 +382,7 @@ impl Job {
         let status = thread::spawn(move || read_status(status));
 
         let traffic = self.traffic.as_deref();
-        let mut watch =
-            Watch { child, census: Census::default(), work: &self.work, limits, traffic, peak: 0, cpu: Duration::ZERO };
+        let mut watch = Watch::new(child, &self.work, limits, traffic);
         let ended = watch.until_over(began, cancel, &kept);
         let (peak_memory, cpu) = (watch.peak, watch.cpu);
         drop(watch);
@@ -486,123 +454,4 @@ fn read_status(from: PipeReader) -> Status {
         status.code = line.code.or(status.code);
     }
     status
-}
-
-enum Over {
-    Exited(ExitStatus),
-    Stopped(Excess),
-}
-
-/// Looks after the processes until none is left.
-struct Watch<'a> {
-    child: Child,
-    census: Census,
-    work: &'a Work,
-    limits: &'a Limits,
-    traffic: Option<&'a Meter>,
-    peak: u64,
-    cpu: Duration,
-}
-
-impl Watch<'_> {
-    fn until_over(&mut self, began: Instant, cancel: &CancellationToken, kept: &Mutex<Kept>) -> Result<Over, Error> {
-        let mut disk_due = began + LOOK;
-        let mut look = Duration::from_millis(2);
-        loop {
-            if let Some(status) = self.child.try_wait().map_err(io_error("waiting for the sandbox"))? {
-                return Ok(Over::Exited(status));
-            }
-            if cancel.is_cancelled() {
-                self.end();
-                return Err(Error::Cancelled);
-            }
-            if began.elapsed() >= self.limits.wall {
-                return Ok(self.stop(Excess::Wall(self.limits.wall)));
-            }
-            let printed = kept.lock().unwrap_or_else(PoisonError::into_inner).total();
-            let taken = self.census.look(self.root());
-            self.peak = self.peak.max(taken.memory);
-            self.cpu = self.cpu.max(taken.cpu);
-            if let Some(excess) = self.excess(taken, printed) {
-                return Ok(self.stop(excess));
-            }
-            if Instant::now() >= disk_due {
-                let looked = Instant::now();
-                if let Some(excess) = self.on_disk() {
-                    return Ok(self.stop(excess));
-                }
-                disk_due = Instant::now() + (looked.elapsed() * DISK_SHARE).max(LOOK);
-            }
-            // Most commands are short, and a long one can wait for a look.
-            thread::sleep(look);
-            look = (look * 2).min(LOOK);
-        }
-    }
-
-    fn excess(&self, taken: Taken, printed: u64) -> Option<Excess> {
-        let limits = self.limits;
-        if taken.memory > limits.memory && self.census.memory_shared_fairly().is_none_or(|fair| fair > limits.memory) {
-            return Some(Excess::Memory(limits.memory));
-        }
-        if taken.cpu > limits.cpu {
-            return Some(Excess::Cpu(limits.cpu));
-        }
-        if taken.processes > limits.processes {
-            return Some(Excess::Processes(limits.processes));
-        }
-        if printed > limits.flood {
-            return Some(Excess::Output(limits.flood));
-        }
-        if self.traffic.is_some_and(Meter::is_over) {
-            return Some(Excess::Traffic(limits.traffic));
-        }
-        let left = std::fs::read_to_string("/proc/meminfo")
-            .ok()
-            .and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
-        left.is_some_and(|kib| kib < MACHINE_MEMORY).then_some(Excess::Machine)
-    }
-
-    fn on_disk(&self) -> Option<Excess> {
-        let (before, limits) = (self.work.before, self.limits);
-        let now = match self.work.used() {
-            Ok(now) => now,
-            Err(error) => {
-                tracing::warn!(%error, "the work tree of a command cannot be counted");
-                return None;
-            }
-        };
-        if now.too_deep {
-            Some(Excess::Depth)
-        } else if now.bytes.saturating_sub(before.bytes) > limits.disk {
-            Some(Excess::Disk(limits.disk))
-        } else {
-            (now.entries.saturating_sub(before.entries) > limits.entries).then_some(Excess::Entries(limits.entries))
-        }
-    }
-
-    fn stop(&mut self, excess: Excess) -> Over {
-        self.end();
-        Over::Stopped(excess)
-    }
-
-    /// bubblewrap's end is the end of the first process of its namespace, and that one's of all the others'.
-    fn end(&mut self) {
-        // A number that was waited for may be somebody else's by now.
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.census.look(self.root());
-            let _ended_meanwhile = self.child.kill();
-        }
-        self.census.kill();
-        let _reaped = self.child.wait();
-    }
-
-    fn root(&self) -> i32 {
-        i32::try_from(self.child.id()).unwrap_or(i32::MAX)
-    }
-}
-
-impl Drop for Watch<'_> {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
