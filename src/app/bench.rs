@@ -57,7 +57,8 @@ impl Bench {
 
 /// What the sandbox needs to know of this machine.
 pub(crate) fn settings(config: &Sandboxing, scratch: PathBuf) -> Settings {
-    Settings { helper: helper(), bwrap: config.bwrap.clone(), tools: config.tools.clone(), scratch }
+    let (bwrap, tools) = (config.bwrap.clone(), config.tools.clone());
+    Settings { helper: helper(), bwrap, tools, scratch, registries: Vec::new(), upstream: None }
 }
 
 /// This program's file. Where the library runs within another program, as in tests, the program lies two folders up.

@@ -16,13 +16,22 @@ const DEEP: usize = 64;
 /// # Errors
 /// The disk's; part of it may be gone then.
 pub(super) fn remove_all(path: &Path) -> io::Result<()> {
+    empty(path)?;
+    Ok(rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
+}
+
+/// The same, but for the folder itself.
+///
+/// # Errors
+/// As [`remove_all`].
+pub(super) fn empty(path: &Path) -> io::Result<()> {
     let mut broom = Broom { root: open(CWD, path)?, moved: 0 };
     loop {
         let moved = broom.moved;
         let root = broom.root.try_clone()?;
         broom.empty(&root, 0)?;
         if broom.moved == moved {
-            return Ok(rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)?);
+            return Ok(());
         }
     }
 }

@@ -10,7 +10,7 @@ use landlock::{
 };
 
 use super::probe::Inside;
-use super::walls::{HOME, WORK};
+use super::walls::{DEPS, HOME, WORK};
 use crate::stdx::process::field;
 
 /// As shells have it.
@@ -22,15 +22,24 @@ const KNOWN: ABI = ABI::V6;
 /// Becomes the command, or says why not, with an exit code.
 pub(super) fn become_command(command: &[OsString]) -> (u8, String) {
     let Some((program, args)) = command.split_first() else { return (NOT_STARTED, "no command was given".to_owned()) };
+    if let Err(why) = confine_all() {
+        return (NOT_STARTED, why);
+    }
+    #[expect(clippy::disallowed_methods, reason = "the sandbox starts processes")]
+    let error = Command::new(program).args(args).exec();
+    not_started(program, &error)
+}
+
+/// Closes what is not the command's, and puts up the last wall.
+pub(super) fn confine_all() -> Result<(), String> {
     for number in 3..256 {
         // Nothing of the launcher's or bubblewrap's stays open.
         let _closed = nix::unistd::close(number);
     }
-    if let Err(error) = confine() {
-        return (NOT_STARTED, format!("Landlock cannot be used: {error}"));
-    }
-    #[expect(clippy::disallowed_methods, reason = "the sandbox starts processes")]
-    let error = Command::new(program).args(args).exec();
+    confine().map(drop).map_err(|error| format!("Landlock cannot be used: {error}"))
+}
+
+pub(super) fn not_started(program: &OsString, error: &std::io::Error) -> (u8, String) {
     let code = if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED };
     (code, format!("{}: {error}", program.to_string_lossy()))
 }
@@ -95,7 +104,7 @@ fn confine() -> Result<RulesetStatus, RulesetError> {
         .scope(Scope::AbstractUnixSocket)?
         .create()?
         .add_rules(path_beneath_rules(["/"], AccessFs::from_read(KNOWN)))?
-        .add_rules(path_beneath_rules([WORK, HOME, "/tmp", "/dev", "/proc"], all))?
+        .add_rules(path_beneath_rules([WORK, DEPS, HOME, "/tmp", "/dev", "/proc"], all))?
         .restrict_self()?;
     Ok(status.ruleset)
 }

@@ -83,7 +83,8 @@ fn begin(mut plan: Plan) -> Step<String> {
         args.extend(["--add-seccomp-fd".into(), descriptor(file.into())]);
     }
     args.extend(["--json-status-fd".into(), descriptor(status)]);
-    args.extend(["--".into(), HELPER.into(), VERB.into(), "inner".into()]);
+    let part = if plan.bridged { "bridged" } else { "inner" };
+    args.extend(["--".into(), HELPER.into(), VERB.into(), part.into()]);
     args.extend(plan.command.iter().map(OsString::from));
     #[expect(clippy::disallowed_methods, reason = "the sandbox starts processes")]
     let error = Command::new(&plan.bwrap).args(args).env_clear().exec();

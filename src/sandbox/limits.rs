@@ -27,6 +27,8 @@ pub struct Limits {
     pub output: usize,
     /// Bytes of output after which the command is stopped.
     pub flood: u64,
+    /// Bytes to and from registries, where the command has a way to them.
+    pub traffic: u64,
 }
 
 const MIB: u64 = 1 << 20;
@@ -44,6 +46,7 @@ impl Default for Limits {
             tmp: 512 * MIB,
             output: MIB as usize,
             flood: 256 * MIB,
+            traffic: 2048 * MIB,
         }
     }
 }

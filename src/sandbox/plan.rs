@@ -23,4 +23,6 @@ pub(super) struct Plan {
     pub(super) env: Vec<(String, String)>,
     pub(super) command: Vec<String>,
     pub(super) limits: Limits,
+    /// The command is run beside the bridge to its proxy.
+    pub(super) bridged: bool,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -13,21 +13,19 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::census::{Census, Taken};
+use super::deps::{Deps, Network, Stage};
 use super::groups::{Group, Groups};
 use super::output::Kept;
 use super::plan::Plan;
 use super::probe::{self, Inside, Probe, Unavailable};
-use super::walls::{Bind, HELPER, HOME, WORK};
+use super::proxy::{Caps, Meter, Proxy, Rules, SEEN};
+use super::registries::{Ecosystem, HostPort, Upstream};
+use super::surroundings::{with_deps, with_proxy};
+use super::walls::{Bind, DEPS, HELPER, HOME, WORK};
+use super::watch::{Over, Watch, Work};
 use super::{Limits, Output, VERB, Workplace};
 use crate::stdx::text::{binary_size, count};
 
-/// Between two looks at what the processes take.
-const LOOK: Duration = Duration::from_millis(50);
-/// Looking at the disk takes as long as the tree is large: it may have one part in so many of the time.
-const DISK_SHARE: u32 = 10;
-/// What the machine itself must have left, in KiB: below, the command goes before others do.
-const MACHINE_MEMORY: u64 = 256 * 1024;
 /// The first number of our users: above what systems give to people, services and containers.
 const FIRST_USER: u32 = 1_900_000_000;
 /// Where no such number may be had, as in some containers.
@@ -44,6 +42,10 @@ pub struct Settings {
     pub tools: Vec<PathBuf>,
     /// Where work trees are made.
     pub scratch: PathBuf,
+    /// The operator's own: every step that may reach registries may reach these too, wherever they are.
+    pub registries: Vec<HostPort>,
+    /// Where registries are reached through another proxy.
+    pub upstream: Option<Upstream>,
 }
 
 /// Proved to work at its making. Clones share everything.
@@ -71,13 +73,17 @@ pub struct Command {
     /// Beside what every command has: `PATH`, `HOME`, `TMPDIR`, `LANG`, `CI`, `NO_COLOR`, `TERM`.
     pub env: BTreeMap<String, String>,
     pub limits: Limits,
+    pub network: Network,
+    /// The folder of dependencies that it sees, and what it does with it.
+    pub deps: Option<(Deps, Stage)>,
 }
 
 impl Command {
     /// With the default limits, in the root of the work tree.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
         let argv = argv.into_iter().map(Into::into).collect();
-        Self { argv, dir: String::new(), env: BTreeMap::new(), limits: Limits::default() }
+        let limits = Limits::default();
+        Self { argv, dir: String::new(), env: BTreeMap::new(), limits, network: Network::None, deps: None }
     }
 
     /// As a person would type it, for `sh`.
@@ -96,6 +102,12 @@ pub struct Ran {
     /// Bytes that its processes had in memory at most, as far as it was seen.
     pub peak_memory: u64,
     pub output: Output,
+    /// Hosts that it wanted a way to and has no right to, as `name:port`; where that is not the reason, it follows in brackets.
+    pub refused: Vec<String>,
+    /// Hosts that it had a right to and that did not answer, each with what went wrong.
+    pub unreachable: Vec<String>,
+    /// Bytes to and from registries.
+    pub traffic: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +135,8 @@ pub enum Excess {
     Entries(u64),
     Depth,
     Output(u64),
+    /// To and from registries.
+    Traffic(u64),
     /// The machine had hardly any memory left.
     Machine,
 }
@@ -138,6 +152,9 @@ impl std::fmt::Display for Excess {
             Self::Entries(limit) => write!(f, "it made more than {}", count_of(*limit, "file")),
             Self::Depth => write!(f, "it made folders within folders beyond any use"),
             Self::Output(limit) => write!(f, "it printed more than {}", binary_size(*limit)),
+            Self::Traffic(limit) => {
+                write!(f, "it moved more than {} to and from package registries", binary_size(*limit))
+            }
             Self::Machine => write!(f, "the machine had hardly any memory left"),
         }
     }
@@ -164,7 +181,7 @@ pub enum Error {
     },
 }
 
-fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+pub(super) fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::Io { doing, source }
 }
 
@@ -207,16 +224,30 @@ impl Sandbox {
         self.0.workplace()
     }
 
+    /// An empty folder for the dependencies of what is in a work tree.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn deps(&self, place: &Workplace, ecosystems: &[Ecosystem]) -> io::Result<Deps> {
+        Deps::new(&self.0.settings.scratch, place.owner(), ecosystems)
+    }
+
     /// Runs a command to its end, or ends it.
     ///
     /// # Errors
     /// The walls cannot be built, the work was cancelled (nothing of it runs any more then), or the system's.
     pub async fn run(&self, place: &Workplace, command: Command, cancel: &CancellationToken) -> Result<Ran, Error> {
-        let job = Job::of(&self.0, place, &command)?;
+        let proxy = self.0.proxy(place, &command).map_err(io_error("opening a way to registries"))?;
+        let job = Job::of(&self.0, place, &command, proxy.as_ref())?;
         let cancel = cancel.child_token();
         // If the caller leaves, the command ends.
         let _left = cancel.clone().drop_guard();
-        off_thread(move || job.run(&cancel)).await.map_err(|_| Error::Cancelled)?
+        let mut ran = off_thread(move || job.run(&cancel)).await.map_err(|_| Error::Cancelled)??;
+        if let Some(proxy) = proxy {
+            let told = proxy.close();
+            (ran.refused, ran.unreachable, ran.traffic) = (told.refused, told.unreachable, told.bytes);
+        }
+        Ok(ran)
     }
 }
 
@@ -236,6 +267,12 @@ impl Inner {
         });
         Workplace::new(&self.settings.scratch, owner)
     }
+
+    fn proxy(&self, place: &Workplace, command: &Command) -> io::Result<Option<Proxy>> {
+        let Network::Registries(ecosystems) = &command.network else { return Ok(None) };
+        let rules = Rules::new(ecosystems, &self.settings.registries, self.settings.upstream.as_ref());
+        Proxy::open(&self.settings.scratch, place.owner(), rules, Caps::bytes(command.limits.traffic)).map(Some)
+    }
 }
 
 /// Has this program look around in there.
@@ -243,7 +280,7 @@ fn look_around(inner: &Inner) -> Result<Inside, String> {
     let place = inner.workplace().map_err(|error| format!("no folder for work trees: {error}"))?;
     let mut command = Command::new([HELPER, VERB, "examine"]);
     command.limits.wall = Duration::from_secs(20);
-    let job = Job::of(inner, &place, &command).map_err(|error| error.to_string())?;
+    let job = Job::of(inner, &place, &command, None).map_err(|error| error.to_string())?;
     let ran = job.run(&CancellationToken::new()).map_err(|error| crate::stdx::error::chain(&error))?;
     let said = ran.output.text.open();
     serde_json::from_str(said).map_err(|_| format!("{:?}: {}", ran.ended, said.trim()))
@@ -255,16 +292,13 @@ struct Job {
     plan: Plan,
     work: Work,
     group: Group,
-}
-
-/// What is looked at on the disk.
-struct Work {
-    path: PathBuf,
-    before: super::Use,
+    traffic: Option<Arc<Meter>>,
+    /// Kept until the end.
+    _deps: Option<Deps>,
 }
 
 impl Job {
-    fn of(inner: &Inner, place: &Workplace, command: &Command) -> Result<Self, Error> {
+    fn of(inner: &Inner, place: &Workplace, command: &Command, proxy: Option<&Proxy>) -> Result<Self, Error> {
         let dir = if command.dir.is_empty() { WORK.to_owned() } else { format!("{WORK}/{}", command.dir) };
         let plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
         if !Path::new(&command.dir).components().all(plain) || command.argv.iter().any(|arg| arg.contains('\0')) {
@@ -295,8 +329,18 @@ impl Job {
         ];
         let mut env: BTreeMap<String, String> =
             common.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut paths = vec![place.path().to_owned()];
+        if let Some((deps, stage)) = &command.deps {
+            with_deps(&mut env, deps.ecosystems(), *stage, proxy.is_some());
+            binds.push(Bind { from: deps.path().to_owned(), to: DEPS.to_owned(), writable: *stage == Stage::Install });
+            paths.extend((*stage == Stage::Install).then(|| deps.path().to_owned()));
+        }
+        if let Some(proxy) = proxy {
+            with_proxy(&mut env);
+            binds.push(Bind::read_only(proxy.folder(), SEEN));
+        }
         env.extend(command.env.clone());
-        let before = place.used().map_err(io_error("counting the work tree"))?;
+        let work = Work::new(paths).map_err(io_error("counting the work tree"))?;
         let group = inner.groups.make(&command.limits);
         let plan = Plan {
             parent: i32::try_from(std::process::id()).unwrap_or(i32::MAX),
@@ -309,9 +353,11 @@ impl Job {
             env: env.into_iter().collect(),
             command: command.argv.clone(),
             limits: command.limits.clone(),
+            bridged: proxy.is_some(),
         };
-        let work = Work { path: place.path().to_owned(), before };
-        Ok(Self { helper: inner.settings.helper.clone(), plan, work, group })
+        let deps = command.deps.as_ref().map(|(deps, _)| deps.clone());
+        let (helper, traffic) = (inner.settings.helper.clone(), proxy.map(Proxy::meter));
+        Ok(Self { helper, plan, work, group, traffic, _deps: deps })
     }
 
     fn run(self, cancel: &CancellationToken) -> Result<Ran, Error> {
@@ -335,8 +381,8 @@ impl Job {
         let reader = reading(said, kept.clone())?;
         let status = thread::spawn(move || read_status(status));
 
-        let mut watch =
-            Watch { child, census: Census::default(), work: &self.work, limits, peak: 0, cpu: Duration::ZERO };
+        let traffic = self.traffic.as_deref();
+        let mut watch = Watch::new(child, &self.work, limits, traffic);
         let ended = watch.until_over(began, cancel, &kept);
         let (peak_memory, cpu) = (watch.peak, watch.cpu);
         drop(watch);
@@ -362,7 +408,13 @@ impl Job {
         } else {
             ended
         };
-        Ok(Ran { ended, wall, cpu, peak_memory: peak_memory.max(told.peak_memory), output })
+        // Its connections were cut, and it may have been gone before anybody looked.
+        let ended = match ended {
+            Ended::Exit(_) if traffic.is_some_and(Meter::is_over) => Ended::Stopped(Excess::Traffic(limits.traffic)),
+            ended => ended,
+        };
+        let peak_memory = peak_memory.max(told.peak_memory);
+        Ok(Ran { ended, wall, cpu, peak_memory, output, refused: Vec::new(), unreachable: Vec::new(), traffic: 0 })
     }
 }
 
@@ -402,119 +454,4 @@ fn read_status(from: PipeReader) -> Status {
         status.code = line.code.or(status.code);
     }
     status
-}
-
-enum Over {
-    Exited(ExitStatus),
-    Stopped(Excess),
-}
-
-/// Looks after the processes until none is left.
-struct Watch<'a> {
-    child: Child,
-    census: Census,
-    work: &'a Work,
-    limits: &'a Limits,
-    peak: u64,
-    cpu: Duration,
-}
-
-impl Watch<'_> {
-    fn until_over(&mut self, began: Instant, cancel: &CancellationToken, kept: &Mutex<Kept>) -> Result<Over, Error> {
-        let mut disk_due = began + LOOK;
-        let mut look = Duration::from_millis(2);
-        loop {
-            if let Some(status) = self.child.try_wait().map_err(io_error("waiting for the sandbox"))? {
-                return Ok(Over::Exited(status));
-            }
-            if cancel.is_cancelled() {
-                self.end();
-                return Err(Error::Cancelled);
-            }
-            if began.elapsed() >= self.limits.wall {
-                return Ok(self.stop(Excess::Wall(self.limits.wall)));
-            }
-            let printed = kept.lock().unwrap_or_else(PoisonError::into_inner).total();
-            let taken = self.census.look(self.root());
-            self.peak = self.peak.max(taken.memory);
-            self.cpu = self.cpu.max(taken.cpu);
-            if let Some(excess) = self.excess(taken, printed) {
-                return Ok(self.stop(excess));
-            }
-            if Instant::now() >= disk_due {
-                let looked = Instant::now();
-                if let Some(excess) = self.on_disk() {
-                    return Ok(self.stop(excess));
-                }
-                disk_due = Instant::now() + (looked.elapsed() * DISK_SHARE).max(LOOK);
-            }
-            // Most commands are short, and a long one can wait for a look.
-            thread::sleep(look);
-            look = (look * 2).min(LOOK);
-        }
-    }
-
-    fn excess(&self, taken: Taken, printed: u64) -> Option<Excess> {
-        let limits = self.limits;
-        if taken.memory > limits.memory && self.census.memory_shared_fairly().is_none_or(|fair| fair > limits.memory) {
-            return Some(Excess::Memory(limits.memory));
-        }
-        if taken.cpu > limits.cpu {
-            return Some(Excess::Cpu(limits.cpu));
-        }
-        if taken.processes > limits.processes {
-            return Some(Excess::Processes(limits.processes));
-        }
-        if printed > limits.flood {
-            return Some(Excess::Output(limits.flood));
-        }
-        let left = std::fs::read_to_string("/proc/meminfo")
-            .ok()
-            .and_then(|text| crate::stdx::process::field(&text, "MemAvailable:"));
-        left.is_some_and(|kib| kib < MACHINE_MEMORY).then_some(Excess::Machine)
-    }
-
-    fn on_disk(&self) -> Option<Excess> {
-        let (before, limits) = (self.work.before, self.limits);
-        let now = match super::workplace::used(&self.work.path) {
-            Ok(now) => now,
-            Err(error) => {
-                tracing::warn!(%error, "the work tree of a command cannot be counted");
-                return None;
-            }
-        };
-        if now.too_deep {
-            Some(Excess::Depth)
-        } else if now.bytes.saturating_sub(before.bytes) > limits.disk {
-            Some(Excess::Disk(limits.disk))
-        } else {
-            (now.entries.saturating_sub(before.entries) > limits.entries).then_some(Excess::Entries(limits.entries))
-        }
-    }
-
-    fn stop(&mut self, excess: Excess) -> Over {
-        self.end();
-        Over::Stopped(excess)
-    }
-
-    /// bubblewrap's end is the end of the first process of its namespace, and that one's of all the others'.
-    fn end(&mut self) {
-        // A number that was waited for may be somebody else's by now.
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.census.look(self.root());
-            let _ended_meanwhile = self.child.kill();
-        }
-        self.census.kill();
-        let _reaped = self.child.wait();
-    }
-
-    fn root(&self) -> i32 {
-        i32::try_from(self.child.id()).unwrap_or(i32::MAX)
-    }
-}
-
-impl Drop for Watch<'_> {
-    fn drop(&mut self) {
-        self.end();
-    }
 }

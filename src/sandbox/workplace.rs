@@ -150,11 +150,6 @@ impl Workplace {
         self.owner
     }
 
-    /// What is there now.
-    pub(super) fn used(&self) -> io::Result<Use> {
-        used(&self.work)
-    }
-
     fn root(&self) -> io::Result<OwnedFd> {
         open_root(&self.work)
     }

@@ -26,6 +26,34 @@ pub fn is_public(host: &str) -> bool {
     }
 }
 
+/// An address of the Internet itself: nobody's own network, no machine's inside, no cloud's service for its machines.
+pub fn is_on_the_internet(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            let [a, b, c, _] = ip.octets();
+            let inside =
+                ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast() || ip.is_broadcast();
+            // This network, carriers' own, protocols', measuring, not given to anybody; and a cloud's metadata at a public number.
+            let special = a == 0
+                || a == 100 && b & 0xc0 == 64
+                || (a, b, c) == (192, 0, 0)
+                || a == 198 && b & 0xfe == 18
+                || a >= 240
+                || ip == Ipv4Addr::new(168, 63, 129, 16);
+            !inside && !special
+        }
+        IpAddr::V6(ip) => match ip.segments() {
+            // IPv4 as translators write it.
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+                is_on_the_internet(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into())
+            }
+            // Tunnels to other numbers, and what protocols have for themselves.
+            [0x2002, ..] | [0x2001, 0..=0x1ff, ..] => false,
+            [first, ..] => first & 0xe000 == 0x2000,
+        },
+    }
+}
+
 /// A name of letters, digits, dots and hyphens, or a number: nothing that could end a word in a header.
 pub fn is_host(host: &str) -> bool {
     number(host).is_some()
@@ -52,6 +80,51 @@ mod tests {
             [("0.0.0.0:3000", "127.0.0.1:3000"), ("[::]:3000", "[::1]:3000"), ("10.0.0.5:80", "10.0.0.5:80")]
         {
             assert_eq!(reachable(listen.parse().unwrap()), want.parse().unwrap());
+        }
+    }
+
+    #[test]
+    fn addresses_of_the_internet_are_told_from_inner_ones() {
+        for ip in [
+            "1.1.1.1",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.32.0.1",
+            "198.20.0.1",
+            "2606:4700::1111",
+            "64:ff9b::101:101",
+        ] {
+            assert!(is_on_the_internet(ip.parse().unwrap()), "{ip}");
+        }
+        for ip in [
+            "127.0.0.1",
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "100.100.100.200",
+            "192.0.0.192",
+            "198.19.0.1",
+            "168.63.129.16",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:10.0.0.1",
+            "::10.0.0.1",
+            "fe80::1",
+            "fec0::1",
+            "fd00:ec2::254",
+            "ff02::1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+            "2001::1",
+        ] {
+            assert!(!is_on_the_internet(ip.parse().unwrap()), "{ip}");
         }
     }
 

@@ -1,6 +1,8 @@
 //! Other people's commands behind the walls: what they can do, what they cannot, and what is left of them.
 
+mod deps;
 mod escape;
+mod proxy;
 
 use std::path::PathBuf;
 
@@ -10,22 +12,29 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Place {
     pub(crate) sandbox: Sandbox,
     pub(crate) work: Workplace,
-    _scratch: tempfile::TempDir,
+    pub(crate) scratch: tempfile::TempDir,
 }
 
 /// `None` where this machine has no sandbox; then it says so aloud, and `OCTOSWARM_TEST_SANDBOX=require` fails.
 pub(crate) async fn place() -> Option<Place> {
+    place_with(|_| {}).await
+}
+
+pub(crate) async fn place_with(change: impl FnOnce(&mut Settings)) -> Option<Place> {
     let scratch = tempfile::tempdir().unwrap();
-    let settings = Settings {
+    let mut settings = Settings {
         helper: PathBuf::from(env!("CARGO_BIN_EXE_octoswarm")),
         bwrap: None,
         tools: Vec::new(),
         scratch: scratch.path().to_owned(),
+        registries: Vec::new(),
+        upstream: None,
     };
+    change(&mut settings);
     match Sandbox::open(settings).await {
         Ok(sandbox) => {
             let work = sandbox.workplace().unwrap();
-            Some(Place { sandbox, work, _scratch: scratch })
+            Some(Place { sandbox, work, scratch })
         }
         Err(why) => {
             let required = std::env::var_os("OCTOSWARM_TEST_SANDBOX").is_some_and(|value| value == "require");
