@@ -6,6 +6,7 @@
 mod contract;
 mod contribute;
 pub mod gate;
+pub mod trial;
 pub mod mechanic;
 mod monitor;
 mod pack;
