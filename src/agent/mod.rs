@@ -3,6 +3,7 @@
 //! Promise: an agent's output passed its own validation, and depends on nothing but its input and the two trees.
 //! Never: no credentials, no GitHub, no tables; whoever reads untrusted text holds no write power.
 
+pub mod checks;
 mod contract;
 mod contribute;
 pub mod gate;

@@ -38,6 +38,7 @@ struct Places {
     protected: Vec<Spanned<String>>,
     label: Option<Spanned<String>>,
     min_severity: Option<Spanned<String>>,
+    commands: Option<super::checking::Places>,
     scout: super::scouting::Places,
     max_files: Option<Spanned<usize>>,
     max_lines: Option<Spanned<usize>>,
@@ -126,6 +127,8 @@ impl Remarks {
         }
         let remark =
             |(at, text): (serde_saphyr::Location, String)| Remark { line: at.line(), column: at.column(), text };
+        let commands = places.commands.iter().flat_map(|commands| commands.faults(&config.commands));
+        self.faults.extend(commands.map(remark));
         self.faults.extend(places.scout.faults(&config.scout).into_iter().map(remark));
         let idle = places.scout.warnings(&config.scout, config.contribute, &config.label);
         self.warnings.extend(idle.into_iter().map(remark));

@@ -5,6 +5,7 @@
 
 mod agents;
 mod checked;
+mod checking;
 mod log;
 mod metrics;
 mod names;

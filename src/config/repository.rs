@@ -3,8 +3,9 @@
 use serde::Deserialize;
 
 use super::checked::ReadError;
+use super::checking;
 use super::scouting::Scouting;
-use crate::domain::{OnUnreviewed, Severity};
+use crate::domain::{Checks, Commands, OnUnreviewed, Severity};
 
 pub const CONFIG_PATH: &str = ".github/octoswarm.yml";
 
@@ -43,6 +44,10 @@ pub struct RepoConfig {
     pub max_lines: usize,
     /// Globs of paths that no change of ours may touch, beside those that none ever may.
     pub protected: Vec<String>,
+    /// Whether the repository's own checks run over a change of ours: `auto`, `require` or `off`.
+    pub checks: Checks,
+    /// Their commands, in place of those that its files show.
+    pub commands: Commands,
     /// Issues that are taken up without being asked for one by one.
     pub scout: Scouting,
 }
@@ -94,6 +99,8 @@ impl Default for RepoConfig {
             max_files: 10,
             max_lines: 300,
             protected: Vec::new(),
+            checks: Checks::Auto,
+            commands: Commands::default(),
             scout: Scouting::default(),
         }
     }
@@ -115,6 +122,7 @@ impl RepoConfig {
         if config.label.trim().is_empty() {
             return Err("`label` is empty".to_owned());
         }
+        checking::check(&config.commands)?;
         config.scout.check()?;
         Ok(config)
     }

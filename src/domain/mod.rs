@@ -3,6 +3,7 @@
 //! Promise: a value of these types is already checked; nobody checks it again.
 //! Never: no I/O, no SQL, no HTTP, no wire format of somebody else. `domain` imports only `stdx`.
 
+pub mod checks;
 pub mod clock;
 pub mod credential;
 pub mod diff;
@@ -16,6 +17,7 @@ pub mod secret;
 pub mod untrusted;
 pub mod verb;
 
+pub use checks::{Checks, Commands};
 pub use clock::{Clock, Millis};
 pub use credential::{Credential, Identity};
 pub use diff::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind};

@@ -250,7 +250,7 @@ impl Search<'_> {
         if m.has("", &[".pre-commit-config.yaml"]) {
             patterns.push("hooks of pre-commit check every commit".to_owned());
         }
-        if m.folder(".github/workflows") {
+        if m.folder("", ".github/workflows") {
             patterns.push("workflows of GitHub Actions build it".to_owned());
         }
         let mut gotchas = Vec::new();

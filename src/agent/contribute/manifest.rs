@@ -1,5 +1,5 @@
-//! What a repository's manifests say: how it is installed, built, tested and checked, and with which framework. The
-//! commands are told to people, never run.
+//! What a repository's manifests say: how it is installed, built, tested and checked, and with which framework; as people
+//! are told it, and as `agent::checks` takes it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -11,6 +11,7 @@ use super::ecosystem;
 use super::survey::{self, Class, Survey, name};
 use super::words;
 use crate::agent::Error;
+use crate::agent::checks::Kind;
 use crate::artifact::swarm::BuildCommands;
 use crate::stdx::path::join;
 use crate::workspace::Tree;
@@ -63,6 +64,22 @@ const MAX_SAME: usize = 2;
 /// Folders above a manifest that is read.
 const DEPTH: usize = 2;
 const MAX_TEXT: usize = 256 * 1024;
+/// Where more than a handful of projects is wanted: as many of one name, as many folders above.
+const MAX_SAME_WIDE: usize = 24;
+const DEPTH_WIDE: usize = 4;
+/// Beside the workflows of GitHub, files in which people write down what they run.
+const SHOWING: &[&str] = &[
+    ".gitlab-ci.yml",
+    ".golangci.toml",
+    ".golangci.yaml",
+    ".golangci.yml",
+    ".pre-commit-config.yaml",
+    "GNUmakefile",
+    "Makefile",
+    "justfile",
+    "makefile",
+];
+const MAX_WORKFLOWS: usize = 16;
 
 /// What the manifests come to.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -71,14 +88,36 @@ pub(in crate::agent) struct Project {
     pub(in crate::agent) manager: String,
     pub(in crate::agent) monorepo: bool,
     pub(in crate::agent) commands: BuildCommands,
+    /// The commands as a shell runs them.
+    pub(in crate::agent) runs: Vec<Run>,
+    /// It speaks for the projects of its kind below it, though it does not name them.
+    pub(in crate::agent) covers: bool,
+}
+
+/// A command for a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::agent) struct Run {
+    pub(in crate::agent) kind: Kind,
+    pub(in crate::agent) line: String,
+}
+
+/// A project that was found, with what it is called after and what its programs read from their environment.
+pub(in crate::agent) struct Found {
+    pub(in crate::agent) folder: String,
+    pub(in crate::agent) ecosystem: &'static str,
+    pub(in crate::agent) always: &'static [(&'static str, &'static str)],
+    pub(in crate::agent) offline: &'static [(&'static str, &'static str)],
+    pub(in crate::agent) project: Project,
 }
 
 /// The manifests of a tree, read.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Manifests {
     texts: BTreeMap<String, String>,
-    /// Every file at the root and one folder below it, by path.
+    /// Every file at the root and two folders below it, or further where more was asked for, by path.
     near: BTreeSet<String>,
+    /// What people write down that they run.
+    shown: String,
     /// There are tests, as files of their own.
     pub(super) tests: bool,
 }
@@ -89,7 +128,7 @@ impl Manifests {
     /// # Errors
     /// When git cannot be read.
     pub(super) async fn read(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
-        Self::read_from(tree, survey, DEPTH).await
+        Self::read_paths(tree, survey, &wanted(survey, DEPTH, MAX_SAME)).await
     }
 
     /// Those of the root alone: a handful of files.
@@ -97,14 +136,23 @@ impl Manifests {
     /// # Errors
     /// When git cannot be read.
     pub(super) async fn read_root(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
-        Self::read_from(tree, survey, 0).await
+        Self::read_paths(tree, survey, &wanted(survey, 0, MAX_SAME)).await
     }
 
-    async fn read_from(tree: &Tree, survey: &Survey, depth: usize) -> Result<Self, Error> {
+    /// Those of many projects, with what the repository shows of what people run.
+    ///
+    /// # Errors
+    /// When git cannot be read.
+    pub(in crate::agent) async fn read_wide(tree: &Tree, survey: &Survey) -> Result<Self, Error> {
+        let paths = [wanted(survey, DEPTH_WIDE, MAX_SAME_WIDE), showing(survey)].concat();
+        Ok(Self::read_paths(tree, survey, &paths).await?.widened(survey))
+    }
+
+    async fn read_paths(tree: &Tree, survey: &Survey, paths: &[&str]) -> Result<Self, Error> {
         let mut texts = BTreeMap::new();
-        for path in wanted(survey, depth) {
+        for path in paths {
             if let Some(text) = survey::text(tree, path).await?.filter(|text| text.len() <= MAX_TEXT) {
-                texts.insert(path.to_owned(), text);
+                texts.insert((*path).to_owned(), text);
             }
         }
         Ok(Self::new(texts, survey))
@@ -112,17 +160,38 @@ impl Manifests {
 
     /// Takes them from a codebase whose texts are at hand.
     pub(in crate::agent) fn of<'a>(survey: &Survey, text: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let texts = wanted(survey, DEPTH)
+        let texts = wanted(survey, DEPTH, MAX_SAME)
             .into_iter()
             .filter_map(|path| Some((path.to_owned(), text(path).filter(|text| text.len() <= MAX_TEXT)?.to_owned())));
         Self::new(texts.collect(), survey)
     }
 
+    /// The same for many projects.
+    #[cfg(test)]
+    pub(in crate::agent) fn wide<'a>(survey: &Survey, text: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let paths = [wanted(survey, DEPTH_WIDE, MAX_SAME_WIDE), showing(survey)].concat();
+        let texts = paths.into_iter().filter_map(|path| Some((path.to_owned(), text(path)?.to_owned()))).collect();
+        Self::new(texts, survey).widened(survey)
+    }
+
     fn new(texts: BTreeMap<String, String>, survey: &Survey) -> Self {
-        let near = survey.files.iter().filter(|file| file.path.matches('/').count() <= 2);
-        let near = near.map(|file| file.path.clone()).collect();
+        let near = near(survey, DEPTH);
         let tests = survey.files.iter().any(|file| file.class == Class::Test && file.language.is_some());
-        Self { texts, near, tests }
+        Self { texts, near, shown: String::new(), tests }
+    }
+
+    fn widened(mut self, survey: &Survey) -> Self {
+        self.near = near(survey, DEPTH_WIDE + 1);
+        self.shown = showing(survey)
+            .iter()
+            .filter_map(|path| self.texts.get(*path))
+            .fold(String::new(), |all, text| all + text + "\n");
+        self
+    }
+
+    /// Whether the repository's workflows, hooks or recipes speak of one of these.
+    pub(super) fn shows(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.shown.contains(word))
     }
 
     /// The text of a manifest in a folder.
@@ -149,24 +218,107 @@ impl Manifests {
         self.near.iter().find(own).map(|path| name(path))
     }
 
-    /// Whether a folder lies at the root.
-    pub(super) fn folder(&self, folder: &str) -> bool {
-        let prefix = format!("{folder}/");
+    /// Whether a folder has a folder of this name.
+    pub(super) fn folder(&self, folder: &str, name: &str) -> bool {
+        let prefix = format!("{}/", join(folder, name));
         self.near.range(prefix.clone()..).next().is_some_and(|path| path.starts_with(&prefix))
     }
 }
 
-/// The paths of the manifests that are read, as many folders deep.
-fn wanted(survey: &Survey, depth: usize) -> Vec<&str> {
+/// The files that lie at most so many folders deep.
+fn near(survey: &Survey, depth: usize) -> BTreeSet<String> {
+    let near = survey.files.iter().filter(|file| file.path.matches('/').count() <= depth);
+    near.map(|file| file.path.clone()).collect()
+}
+
+/// The paths of the manifests that are read, as many folders deep and as many of a name.
+fn wanted(survey: &Survey, depth: usize, same: usize) -> Vec<&str> {
     let mut paths = Vec::new();
     for name in READ {
         let mut found = survey.named(name);
         found.retain(|path| path.matches('/').count() <= depth && !path.contains("node_modules/"));
-        paths.extend(found.into_iter().take(MAX_SAME));
+        paths.extend(found.into_iter().take(same));
     }
     let project = survey.files.iter().find(|file| file.path.ends_with(".csproj") && file.class == Class::Other);
     paths.extend(project.map(|file| file.path.as_str()));
     paths
+}
+
+/// The paths of the files in which people write down what they run.
+fn showing(survey: &Survey) -> Vec<&str> {
+    let yaml =
+        |path: &&str| path.starts_with(".github/workflows/") && (path.ends_with(".yml") || path.ends_with(".yaml"));
+    let workflows = survey.files.iter().map(|file| file.path.as_str()).filter(yaml).take(MAX_WORKFLOWS);
+    SHOWING.iter().filter_map(|name| survey.get(name)).map(|file| file.path.as_str()).chain(workflows).collect()
+}
+
+/// Every project that a manifest shows, the root first, folders before what lies in them. A project that another one
+/// speaks for keeps only the scripts that the other one lacks.
+pub(in crate::agent) fn projects(manifests: &Manifests) -> Vec<Found> {
+    let manifest = |path: &&String| {
+        let name = name(path);
+        READ.contains(&name)
+            || matches!(name, "noxfile.py" | "configure" | "configure.ac")
+            || [".csproj", ".fsproj", ".sln", ".slnx", ".cabal"].iter().any(|end| name.ends_with(end))
+    };
+    let folders: BTreeSet<(usize, &str)> = manifests
+        .near
+        .iter()
+        .filter(manifest)
+        .map(|path| path.rsplit_once('/').map_or("", |(folder, _)| folder))
+        .filter(|folder| folder.is_empty() || !is_beside(folder))
+        .map(|folder| (if folder.is_empty() { 0 } else { folder.matches('/').count() + 1 }, folder))
+        .collect();
+    let mut found: Vec<Found> = Vec::new();
+    for (_, folder) in folders {
+        for ecosystem in ecosystem::ALL {
+            let Some(mut project) = (ecosystem.read)(manifests, folder) else { continue };
+            let twin =
+                found.iter().any(|one| one.folder == folder && one.ecosystem == "maven" && ecosystem.name == "gradle");
+            let above = found.iter().find(|one| {
+                let below =
+                    one.folder.is_empty() || folder.strip_prefix(&one.folder).is_some_and(|f| f.starts_with('/'));
+                let speaks = one.project.monorepo || one.project.covers;
+                one.ecosystem == ecosystem.name && one.folder != folder && below && speaks
+            });
+            match above {
+                // A root of packages says what is done everywhere; what it does not say is theirs.
+                Some(above) if ecosystem.name == "node" => {
+                    let said = |kind: Kind| kind == Kind::Install || above.project.runs.iter().any(|r| r.kind == kind);
+                    project.runs.retain(|run| !said(run.kind));
+                }
+                Some(_) => continue,
+                None => {}
+            }
+            if !twin && !project.runs.is_empty() {
+                let (always, offline) = (ecosystem.env.always, ecosystem.env.offline);
+                let (folder, ecosystem) = (folder.to_owned(), ecosystem.name);
+                found.push(Found { folder, ecosystem, always, offline, project });
+            }
+        }
+    }
+    let known: BTreeSet<Kind> = found
+        .iter()
+        .filter(|one| one.folder.is_empty())
+        .flat_map(|one| &one.project.runs)
+        .map(|run| run.kind)
+        .collect();
+    let mut made = Project::default();
+    from_make(manifests, &mut made);
+    let BuildCommands { install, build, test, lint } = made.commands;
+    for (kind, line) in [(Kind::Install, install), (Kind::Lint, lint), (Kind::Build, build), (Kind::Test, test)] {
+        // Whatever else there is at the root installs what it needs itself.
+        let wanted = !line.is_empty() && !known.contains(&kind) && (kind != Kind::Install || known.is_empty());
+        if wanted {
+            made.runs.push(Run { kind, line });
+        }
+    }
+    if !made.runs.is_empty() {
+        let project = Project { commands: BuildCommands::default(), ..made };
+        let program = if project.manager == "just" { "just" } else { "make" };
+        found.push(Found { folder: String::new(), ecosystem: program, always: &[], offline: &[], project });
+    }
+    found
 }
 
 /// What they come to, for a project that is mostly written in `language`.

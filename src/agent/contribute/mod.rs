@@ -34,7 +34,7 @@ mod triage;
 mod words;
 
 pub(super) use customs::{GUIDES, STYLE_SETTINGS};
-pub(super) use manifest::{Manifests, Project, project};
+pub(super) use manifest::{Found, Manifests, Project, project, projects};
 pub(super) use survey::{Class, Survey, is_minor};
 
 pub use analyst::Analyst;

@@ -1,0 +1,243 @@
+use super::*;
+
+type Files = [(&'static str, &'static str)];
+
+/// What a repository of these files is checked with.
+fn found(files: &Files, settings: &Commands) -> Vec<Check> {
+    let survey = Survey::new(files.iter().map(|(path, _)| (*path).to_owned()).collect());
+    let text = |path: &str| files.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
+    of(&Manifests::wide(&survey, text), &survey, settings)
+}
+
+#[track_caller]
+fn check(files: &Files, want: &[(&str, &str, &str)]) {
+    let found = found(files, &Commands::default());
+    let shown: Vec<(&str, &str, &str)> =
+        found.iter().map(|check| (check.kind.name(), check.dir.as_str(), check.line.as_str())).collect();
+    assert_eq!(shown, want);
+    assert!(found.iter().all(|check| !check.configured && check.env["CI"] == "true"));
+}
+
+/// The samples of docs/checks.md: the files of a repository, by what it is built with.
+const SAMPLES: &[(&str, &Files)] = &[
+    (
+        "Cargo",
+        &[
+            ("Cargo.toml", "[workspace]\nmembers = ['a']\n[workspace.lints.clippy]\ntodo = 'deny'\n"),
+            ("Cargo.lock", ""),
+            ("rustfmt.toml", ""),
+        ],
+    ),
+    (
+        "npm",
+        &[
+            (
+                "package.json",
+                r#"{"scripts": {"lint": "eslint .", "build": "tsc", "test": "jest"}, "devDependencies": {"prettier": "3"}}"#,
+            ),
+            ("package-lock.json", "{}"),
+            (".prettierrc", ""),
+        ],
+    ),
+    ("pnpm", &[("package.json", r#"{"scripts": {"test": "vitest"}}"#), ("pnpm-lock.yaml", "")]),
+    ("Yarn 1", &[("package.json", r#"{"scripts": {"test": "mocha"}}"#), ("yarn.lock", "")]),
+    ("Yarn", &[("package.json", r#"{"scripts": {"test": "jest"}}"#), ("yarn.lock", ""), (".yarnrc.yml", "")]),
+    ("Bun", &[("package.json", r#"{"scripts": {"test": "bun test"}}"#), ("bun.lock", "")]),
+    ("Deno", &[("deno.json", r#"{"fmt": {}, "lint": {}}"#)]),
+    (
+        "pip",
+        &[(
+            "pyproject.toml",
+            "[project]\nname = 'a'\n[project.optional-dependencies]\ntest = ['pytest']\n[tool.pytest]\n[tool.ruff.format]\n",
+        )],
+    ),
+    ("uv", &[("pyproject.toml", "[project]\nname = 'a'\n[tool.pytest]\n[tool.black]\n"), ("uv.lock", "")]),
+    ("Poetry", &[("pyproject.toml", "[tool.poetry]\n[tool.pytest]\n"), (".flake8", "")]),
+    ("PDM", &[("pyproject.toml", "[project]\nname = 'a'\n[tool.pytest]\n"), ("pdm.lock", "")]),
+    ("Hatch", &[("pyproject.toml", "[project]\nname = 'a'\n[tool.hatch.envs.default.scripts]\ntest = 'pytest'\n")]),
+    ("tox", &[("setup.py", ""), ("tox.ini", "[testenv]\n")]),
+    ("Go", &[("go.mod", "module a\n"), (".golangci.yml", "formatters: {enable: [gofmt]}\n")]),
+    ("Maven", &[("pom.xml", "<artifactId>spotless-maven-plugin</artifactId>"), ("mvnw", "")]),
+    ("Gradle", &[("build.gradle.kts", "plugins { checkstyle; id(\"com.diffplug.spotless\") }"), ("gradlew", "")]),
+    ("Bundler", &[("Gemfile", "gem 'rspec'\n"), ("Gemfile.lock", ""), (".rspec", ""), (".rubocop.yml", "")]),
+    ("Composer", &[("composer.json", "{}"), ("phpunit.xml", ""), ("phpstan.neon", ""), (".php-cs-fixer.php", "")]),
+    (".NET", &[("App.sln", ""), (".editorconfig", "")]),
+    ("Mix", &[("mix.exs", "{:credo, \"1\"}"), ("mix.lock", ""), (".formatter.exs", "")]),
+    ("Swift", &[("Package.swift", ".testTarget(name: \"T\")"), (".swiftlint.yml", "")]),
+    ("Dart", &[("pubspec.yaml", "dev_dependencies:\n  test: any\n"), ("analysis_options.yaml", "")]),
+    ("Flutter", &[("pubspec.yaml", "dependencies:\n  flutter:\n    sdk: flutter\n  flutter_test:\n")]),
+    ("Stack", &[("stack.yaml", "")]),
+    ("Cabal", &[("a.cabal", "")]),
+    ("CMake", &[("CMakeLists.txt", "enable_testing()"), (".clang-tidy", "")]),
+    ("Meson", &[("meson.build", "test('a', b)")]),
+    ("autotools", &[("configure.ac", "")]),
+    ("make", &[("Makefile", "lint:\n\tx\nbuild:\n\tx\ntest:\n\tx\n")]),
+    ("just", &[("justfile", "lint:\n  x\ntest:\n  x\n")]),
+];
+
+#[test]
+fn the_page_says_which_files_lead_to_which_commands() {
+    const START: &str = "<!-- commands: generated, UPDATE=1 cargo test --lib checks -->\n";
+    const END: &str = "<!-- end of commands -->";
+    let mut table = String::from("| built with | files | | command |\n| --- | --- | --- | --- |\n");
+    for (name, files) in SAMPLES {
+        let all = found(files, &Commands::default());
+        assert!(!all.is_empty(), "{name}");
+        let files = files.iter().map(|(path, _)| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+        for (at, check) in all.iter().enumerate() {
+            assert!(!check.line.contains(['|', '\n']), "{name}: {}", check.line);
+            let (name, files) = if at == 0 { (*name, files.as_str()) } else { ("", "") };
+            table.push_str(&format!("| {name} | {files} | {} | `{}` |\n", check.kind.name(), check.line));
+        }
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/checks.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(START).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let fresh = format!("{before}{START}{table}{END}{after}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, fresh).unwrap();
+    } else {
+        assert!(page == fresh, "docs/checks.md is stale: run UPDATE=1 cargo test --lib checks");
+    }
+}
+
+#[test]
+fn only_what_the_repository_shows_is_checked() {
+    check(
+        &[("Cargo.toml", "[package]\nname = 'a'\n"), ("src/lib.rs", "")],
+        &[
+            ("install", "", "cargo fetch"),
+            ("build", "", "cargo build --offline"),
+            ("test", "", "cargo test --offline --no-fail-fast"),
+        ],
+    );
+    check(
+        &[
+            ("Cargo.toml", "[package]\nname = 'a'\n"),
+            ("Cargo.lock", ""),
+            (".github/workflows/ci.yml", "- run: cargo fmt --check\n- run: cargo clippy -- -D warnings\n"),
+        ],
+        &[
+            ("install", "", "cargo fetch --locked"),
+            ("format", "", "cargo fmt --all --check"),
+            ("lint", "", "cargo clippy --offline --locked --all-targets -- -D warnings"),
+            ("build", "", "cargo build --offline --locked"),
+            ("test", "", "cargo test --offline --locked --no-fail-fast"),
+        ],
+    );
+    // A script that changes files, one that says there are no tests, and a tool that is not installed are no checks.
+    check(
+        &[
+            (
+                "package.json",
+                r#"{"scripts": {"lint": "eslint --fix .", "test": "echo \"Error: no test specified\" && exit 1"}}"#,
+            ),
+            ("eslint.config.js", ""),
+            (".prettierrc", ""),
+        ],
+        &[("install", "", "npm install --ignore-scripts --no-package-lock")],
+    );
+    check(&[("README.md", "# a"), ("src/a.xyz", "")], &[]);
+}
+
+#[test]
+fn a_workspace_speaks_for_its_members_and_other_projects_for_themselves() {
+    check(
+        &[
+            ("Cargo.toml", "[workspace]\nmembers = ['crates/*']\n"),
+            ("crates/a/Cargo.toml", "[package]\nname = 'a'\n"),
+            ("crates/a/src/lib.rs", ""),
+            ("examples/b/Cargo.toml", "[package]\nname = 'b'\n"),
+            ("web/package.json", r#"{"scripts": {"test": "jest"}}"#),
+            ("web/package-lock.json", "{}"),
+            ("web/a.ts", ""),
+            ("a tool/go.mod", "module a\n"),
+        ],
+        &[
+            ("install", "", "cargo fetch"),
+            ("install", "web", "npm ci --ignore-scripts"),
+            ("install", "a tool", "go mod download"),
+            ("build", "", "cargo build --offline --workspace"),
+            ("build", "a tool", "go build ./..."),
+            ("test", "", "cargo test --offline --workspace --no-fail-fast"),
+            ("test", "web", "npm test"),
+            ("test", "a tool", "go test -v ./..."),
+        ],
+    );
+    check(
+        &[
+            ("package.json", r#"{"workspaces": ["packages/*"], "scripts": {"test": "jest"}}"#),
+            ("yarn.lock", ""),
+            ("packages/a/package.json", r#"{"scripts": {"build": "tsc", "test": "jest"}}"#),
+        ],
+        &[
+            ("install", "", "yarn install --frozen-lockfile --ignore-scripts --non-interactive"),
+            ("build", "packages/a", "yarn run build"),
+            ("test", "", "yarn test"),
+        ],
+    );
+}
+
+#[test]
+fn of_many_projects_those_with_the_most_sources_are_checked() {
+    let names: Vec<String> = (0..12).map(|at| format!("svc{at:02}")).collect();
+    let mut paths: Vec<String> = names.iter().map(|name| format!("{name}/go.mod")).collect();
+    for (at, name) in names.iter().enumerate() {
+        paths.extend((0..at).map(|file| format!("{name}/f{file}.go")));
+    }
+    let survey = Survey::new(paths);
+    let all = of(&Manifests::wide(&survey, |_| Some("module a\n")), &survey, &Commands::default());
+    let tests: Vec<&str> = all.iter().filter(|c| c.kind == Kind::Test).map(|c| c.dir.as_str()).collect();
+    assert_eq!(tests, ["svc11", "svc10", "svc09", "svc08", "svc07", "svc06", "svc05", "svc04"]);
+}
+
+#[test]
+fn what_is_configured_stands_instead_of_what_is_found() {
+    let files: &Files = &[("go.mod", "module a\n"), ("go.sum", "")];
+    let own = |lines: &[&str]| Some(lines.iter().map(|line| (*line).to_owned()).collect());
+    let settings = Commands { test: own(&["make unit", "make it"]), build: own(&[]), ..Commands::default() };
+    let all = found(files, &settings);
+    let shown: Vec<(Kind, &str, bool)> = all.iter().map(|c| (c.kind, c.line.as_str(), c.configured)).collect();
+    assert_eq!(
+        shown,
+        [(Kind::Install, "go mod download", false), (Kind::Test, "make unit", true), (Kind::Test, "make it", true)]
+    );
+    // It finds the same surroundings; only an installation finds the network.
+    assert_eq!(all[1].env["GOPROXY"], "off");
+    assert_eq!((all[1].ecosystem.as_str(), all[1].dir.as_str()), ("repository", ""));
+    assert!(!all[0].env.contains_key("GOPROXY") && all[0].env["GOFLAGS"] == "-mod=readonly");
+    assert_eq!(found(&[], &settings).len(), 2);
+}
+
+#[test]
+fn recipes_fill_what_no_manifest_says() {
+    check(
+        &[("Gemfile", ""), ("Rakefile", ""), ("Makefile", "deps:\n\tx\nlint:\n\tx\ntest:\n\tx\n")],
+        &[("install", "", "bundle install"), ("lint", "", "make lint"), ("test", "", "bundle exec rake test")],
+    );
+}
+
+#[test]
+fn no_text_of_a_manifest_becomes_a_part_of_a_command() {
+    let evil = "$(touch x)`id`; rm -rf /";
+    let package = format!(
+        r#"{{"packageManager": "{evil}@1", "scripts": {{"test": "{evil}", "{evil}": "x", "lint": "x"}}, "prettier": "{evil}"}}"#
+    );
+    let pyproject =
+        format!("[project]\nname = \"{evil}\"\n[project.optional-dependencies]\n\"{evil}\" = []\n[tool.pytest]\n");
+    let files = [
+        ("package.json", package.as_str()),
+        ("pyproject.toml", pyproject.as_str()),
+        ("Makefile", "test; rm -rf /:\n\tx\n"),
+        ("$(touch x)/go.mod", "module a\n"),
+    ];
+    let survey = Survey::new(files.iter().map(|(path, _)| (*path).to_owned()).collect());
+    let text = |path: &str| files.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
+    let all = of(&Manifests::wide(&survey, text), &survey, &Commands::default());
+    assert!(all.len() >= 6);
+    for check in all {
+        assert!(!["touch", "rm -rf", "`"].iter().any(|bad| check.line.contains(bad)), "{}", check.line);
+        assert!(check.dir.is_empty() || check.dir == "$(touch x)", "a folder is a path, and stands in no line");
+    }
+}
