@@ -16,9 +16,9 @@ FROM debian:bookworm-slim
 LABEL org.opencontainers.image.title="octoswarm" \
       org.opencontainers.image.description="A self-hosted GitHub App that reviews pull requests and turns issues into them" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0"
-# GitHub's certificate is checked against the system's roots.
+# GitHub's certificate is checked against the system's roots; docs/sandbox.md tells what bubblewrap needs of a container.
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates \
+    && apt-get install --yes --no-install-recommends bubblewrap ca-certificates \
     && rm -rf /var/lib/apt/lists/*
 # A fixed number, so that a volume's owner stays the same from image to image.
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin octoswarm \

@@ -7,13 +7,13 @@ pub mod checks;
 mod contract;
 mod contribute;
 pub mod gate;
-pub mod trial;
 pub mod mechanic;
 mod monitor;
 mod pack;
 mod registry;
 mod review;
 mod role;
+pub mod trial;
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
 pub use contract::{Agent, DynAgent, Told};
-pub use contribute::{CheckedPlan, IGNORED, Library, Point, check_plan, globs, rank};
+pub use contribute::{CheckedPlan, IGNORED, Library, Point, REPOSITORY_CHECKS, check_plan, globs, rank};
 pub use pack::{Pack, ReadFile};
 pub use registry::Registry;
 pub use review::{audit, rule_outside};

@@ -333,7 +333,10 @@ fn ecosystem(name: &str) -> Option<Ecosystem> {
 fn not_installed(install: &Check, ran: &Ran) -> String {
     let mut why = match &ran.ended {
         Ended::Exit(code) if NOT_THERE.contains(code) => {
-            format!("`{}` cannot be started where octoswarm runs", install.line.split_whitespace().next().unwrap_or_default())
+            format!(
+                "`{}` cannot be started where octoswarm runs",
+                install.line.split_whitespace().next().unwrap_or_default()
+            )
         }
         Ended::Exit(code) => format!("`{}` ended with exit code {code}", install.line),
         Ended::Stopped(excess) => format!("`{}` was stopped: {excess}", install.line),

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use crate::config::Sandboxing;
-use crate::sandbox::{Limits, PREFIX, Sandbox, Settings, Unavailable};
+use crate::sandbox::{Cache, Limits, PREFIX, Sandbox, Settings, Unavailable};
 use crate::stdx::{file, scratch};
+
+/// Bytes of all dependencies that are kept.
+const MAX_CACHE: u64 = 8 << 30;
 
 /// Clones share the sandbox.
 #[derive(Debug, Clone)]
@@ -17,6 +20,8 @@ pub(crate) struct Bench(Arc<Inner>);
 struct Inner {
     settings: Settings,
     limits: Limits,
+    /// Of dependencies; none where another process has it, as local commands beside a server do.
+    cache: Option<Cache>,
     sandbox: OnceCell<Result<Sandbox, Unavailable>>,
 }
 
@@ -34,7 +39,11 @@ impl Bench {
             tracing::debug!(%error, "work trees of a former life cannot be swept");
         }
         let limits = Limits { memory: config.memory, wall: config.time, ..Limits::default() };
-        Self(Arc::new(Inner { settings: settings(config, scratch), limits, sandbox: OnceCell::new() }))
+        let folder = scratch.with_file_name("dependencies");
+        let cache = Cache::open(&folder, MAX_CACHE, false)
+            .inspect_err(|error| tracing::warn!(path = %folder.display(), %error, "dependencies are not kept"))
+            .ok();
+        Self(Arc::new(Inner { settings: settings(config, scratch), limits, cache, sandbox: OnceCell::new() }))
     }
 
     /// The sandbox, or why there is none. Asked again after a failure, it answers the same: what is mended takes a new start.
@@ -50,6 +59,10 @@ impl Bench {
         opened.await.as_ref()
     }
 
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.0.cache.as_ref()
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
     }
@@ -58,7 +71,9 @@ impl Bench {
 /// What the sandbox needs to know of this machine.
 pub(crate) fn settings(config: &Sandboxing, scratch: PathBuf) -> Settings {
     let (bwrap, tools) = (config.bwrap.clone(), config.tools.clone());
-    Settings { helper: helper(), bwrap, tools, scratch, registries: Vec::new(), upstream: None }
+    // The configuration has seen to it that each is one.
+    let registries = config.registries.iter().filter_map(|registry| registry.parse().ok()).collect();
+    Settings { helper: helper(), bwrap, tools, scratch, registries, upstream: None }
 }
 
 /// This program's file. Where the library runs within another program, as in tests, the program lies two folders up.

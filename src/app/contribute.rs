@@ -185,6 +185,12 @@ impl App {
         };
         journal.say(&format!("{} changed, parsed and scanned again", count(gated.files.len(), "file"))).await?;
         let new = tree.with(&gated.edits).await?;
+        let name = target.place.repo.to_string();
+        let checked = self.checked(&name, (&tree, &new), &config, draft, &journal, &leased.cancel).await?;
+        if !checked.against.is_empty() {
+            return cannot_solve(&outputs, checked.against);
+        }
+        let draft = checked.draft;
         let push = PushIntent {
             key: target.key(),
             run,

@@ -27,6 +27,8 @@ pub enum Error {
     Publish(#[from] publish::Error),
     #[error(transparent)]
     Mailbox(#[from] mailbox::Error),
+    #[error("the repository's own checks could not be tried")]
+    Trial(#[from] agent::trial::Error),
     /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
     #[error("{0}")]
     Overtaken(String),
@@ -62,6 +64,10 @@ impl Error {
             Self::Workspace(workspace::Error::Unauthorized { .. }) => Class::Retry,
             Self::Workspace(e) if e.is_transient() => Class::Retry,
             Self::Store(e) => e.class(),
+            Self::Trial(agent::trial::Error::Cancelled) => Class::Cancelled,
+            Self::Trial(agent::trial::Error::Workspace(e)) if e.is_transient() => Class::Retry,
+            // Room on a disk comes and goes.
+            Self::Trial(agent::trial::Error::Disk(_)) => Class::Retry,
             Self::Overtaken(_) => Class::Cancelled,
             Self::Busy => Class::Snooze(BUSY),
             Self::Pipeline(e) if e.is_cancelled() => Class::Cancelled,
@@ -69,6 +75,7 @@ impl Error {
             Self::Pipeline(pipeline::Error::Agent { source, .. }) if may_pass(source) => Class::Retry,
             Self::Config(_)
             | Self::Workspace(_)
+            | Self::Trial(_)
             | Self::Analysis(_)
             | Self::Pipeline(_)
             | Self::Mailbox(_)

@@ -24,6 +24,7 @@ mod review;
 pub mod runs;
 pub mod scout;
 pub mod setup;
+mod trial;
 mod wire;
 
 use std::collections::BTreeSet;

@@ -89,7 +89,11 @@ fn registries(value: &Value, faults: &mut Vec<String>) -> Vec<String> {
     let mut read = Vec::new();
     for text in texts("registries", value, faults) {
         let (host, port) = text.rsplit_once(':').unwrap_or((text, "443"));
-        let fits = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+        // A name whose last part is a number is an address to the system.
+        let is_number = host.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit()));
+        let fits = !is_number
+            && !host.split('.').any(str::is_empty)
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
         if fits && port.parse::<u16>().is_ok_and(|port| port > 0) {
             read.push(format!("{}:{port}", host.to_ascii_lowercase()));
         } else {

@@ -47,5 +47,6 @@ mod store;
 mod support;
 mod swarm_faults;
 mod sweep;
+mod trial;
 mod webhook;
 mod workspace;

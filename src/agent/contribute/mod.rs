@@ -44,7 +44,7 @@ pub use explorer::Explorer;
 pub use library::Library;
 pub use manager::{IGNORED, Manager, globs};
 pub use planner::{CheckedPlan, Planner, check_plan};
-pub use pr::Pr;
+pub use pr::{Pr, REPOSITORY_CHECKS};
 pub use scout::Scout;
 pub use tester::Tester;
 pub use triage::Point;

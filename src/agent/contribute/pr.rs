@@ -28,6 +28,9 @@ const NOT_RUN: &str = "not run";
 
 pub struct Pr;
 
+/// What the line about the repository's own checks is called, which only a sandbox can tell more about.
+pub const REPOSITORY_CHECKS: &str = "tests, linters and builds";
+
 #[derive(Debug, Deserialize)]
 pub struct PrInput {
     facts: ContributeFacts,
@@ -261,7 +264,7 @@ fn checks(input: &PrInput, changed: &[ChangeNote], validation: Option<&Validatio
     }));
     let run = validation.is_some_and(|v| v.lint_passed && v.typecheck_passed && v.build_passed && v.tests_passed);
     if run {
-        checks.push(check("tests, linters and builds".to_owned(), CheckOutcome::Passed));
+        checks.push(check(REPOSITORY_CHECKS.to_owned(), CheckOutcome::Passed));
         return checks;
     }
     let commands = input.explorer.outcome.as_ref().ok().map(|map| &map.build_commands);
@@ -276,7 +279,7 @@ fn checks(input: &PrInput, changed: &[ChangeNote], validation: Option<&Validatio
         &format!("no command of a repository is run here; this repository's own checks have to tell.{how}"),
         MAX_NOTE,
     );
-    checks.push(check("tests, linters and builds".to_owned(), CheckOutcome::NotRun { why }));
+    checks.push(check(REPOSITORY_CHECKS.to_owned(), CheckOutcome::NotRun { why }));
     checks
 }
 
