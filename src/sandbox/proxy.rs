@@ -288,7 +288,8 @@ impl Shared {
     /// Judges, and connects to what was judged.
     async fn reach(&self, to: &HostPort) -> Result<TcpStream, Fault> {
         let own = self.rules.own.contains(to);
-        if !own && !(to.port() == PORT && self.rules.public.contains(to.host())) {
+        let listed = own || to.port() == PORT && self.rules.public.contains(to.host());
+        if !listed {
             self.note(to.to_string());
             return Err(Fault::Refused(format!("{to} is no registry that this step may reach")));
         }
