@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, RawMode, Stat, Uid};
 use rustix::io::Errno;
 
 use super::walls::DEPS;
@@ -51,13 +51,13 @@ struct Copier {
     bytes: u64,
     entries: u64,
     /// Files with several names, by device and number.
-    linked: HashMap<(u64, u64), Linked>,
+    linked: HashMap<(i128, u64), Linked>,
 }
 
 struct Linked {
     path: PathBuf,
-    names: u64,
-    seen: u64,
+    names: i128,
+    seen: i128,
 }
 
 impl Copier {
@@ -140,15 +140,15 @@ impl Copier {
     }
 
     fn count_names(&mut self, stat: &Stat, path: &Path) {
-        #[expect(clippy::useless_conversion, reason = "the fields have other types elsewhere")]
-        let names = u64::try_from(stat.st_nlink).unwrap_or(u64::MAX);
+        // Each system has its own types for these.
+        let names = i128::from(stat.st_nlink);
         if names > 1 {
-            let linked = self.linked.entry((stat.st_dev, stat.st_ino));
+            let linked = self.linked.entry((i128::from(stat.st_dev), stat.st_ino));
             linked.or_insert_with(|| Linked { path: path.to_owned(), names, seen: 0 }).seen += 1;
         }
     }
 
-    fn finish(&self, made: impl AsFd, mode: u32) -> Result<(), Fault> {
+    fn finish(&self, made: impl AsFd, mode: RawMode) -> Result<(), Fault> {
         rustix::fs::fchmod(&made, Mode::from_raw_mode(mode))?;
         if let Some(owner) = self.owner {
             rustix::fs::fchown(&made, Some(Uid::from_raw(owner)), Some(Gid::from_raw(owner)))?;

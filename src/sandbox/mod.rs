@@ -22,6 +22,7 @@ mod census;
 mod clear;
 mod copy;
 mod deps;
+mod greeting;
 mod groups;
 mod limits;
 mod output;

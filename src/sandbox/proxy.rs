@@ -24,6 +24,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::greeting;
 use super::registries::{Ecosystem, HostPort, PORT, Upstream};
 use super::workplace::PREFIX;
 use crate::stdx::net;
@@ -217,7 +218,13 @@ enum Fault {
     Unreachable(String),
 }
 
-type Tunnel = (OnUpgrade, TcpStream);
+/// An answer that is followed by a stranger's bytes.
+struct Tunnel {
+    upgrade: OnUpgrade,
+    outside: TcpStream,
+    /// Of a public registry: what TLS has to be for.
+    public: Option<HostPort>,
+}
 
 impl Shared {
     async fn serve(&self, stream: UnixStream) {
@@ -232,10 +239,10 @@ impl Shared {
         // A request that breaks off or is none: the command's own affair.
         let _broken = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
         let tunnel = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((upgrade, outside)) = tunnel
-            && let Ok(inside) = upgrade.await
+        if let Some(tunnel) = tunnel
+            && let Ok(inside) = tunnel.upgrade.await
         {
-            self.carry(TokioIo::new(inside), outside).await;
+            self.pass(TokioIo::new(inside), tunnel.outside, tunnel.public).await;
         }
     }
 
@@ -265,7 +272,8 @@ impl Shared {
         Ok(match reached {
             Ok(outside) => {
                 let upgrade = hyper::upgrade::on(&mut request);
-                *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some((upgrade, outside));
+                let public = asked.parse().ok().filter(|to| !self.rules.own.contains(to));
+                *tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(Tunnel { upgrade, outside, public });
                 Response::new(String::new())
             }
             Err(Fault::Refused(why)) => text(StatusCode::FORBIDDEN, format!("octoswarm: {why}")),
@@ -280,7 +288,8 @@ impl Shared {
     /// Judges, and connects to what was judged.
     async fn reach(&self, to: &HostPort) -> Result<TcpStream, Fault> {
         let own = self.rules.own.contains(to);
-        if !own && !(to.port() == PORT && self.rules.public.contains(to.host())) {
+        let listed = own || to.port() == PORT && self.rules.public.contains(to.host());
+        if !listed {
             self.note(to.to_string());
             return Err(Fault::Refused(format!("{to} is no registry that this step may reach")));
         }
@@ -312,6 +321,22 @@ impl Shared {
     fn note(&self, refused: String) {
         tracing::info!(%refused, "a command asked for a host that it may not reach");
         add(&self.refused, refused);
+    }
+
+    async fn pass(
+        &self,
+        mut inside: impl AsyncRead + AsyncWrite + Unpin,
+        mut outside: TcpStream,
+        public: Option<HostPort>,
+    ) {
+        if let Some(to) = public {
+            match timeout(self.caps.connecting, greeting::read(&mut inside, to.host())).await {
+                Ok(Ok(bytes)) if self.meter.add(bytes.len()) && outside.write_all(&bytes).await.is_ok() => {}
+                Ok(Err(why)) => return self.note(format!("{to} ({})", shown(&why))),
+                _ => return,
+            }
+        }
+        self.carry(inside, outside).await;
     }
 
     /// Until both sides have ended, nothing moves any more, or too much has.

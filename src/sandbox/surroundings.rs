@@ -40,11 +40,11 @@ pub(super) fn with_proxy(env: &mut Env) {
     }
     // Newer Node programs heed the names above only when told to.
     set(env, "NODE_USE_ENV_PROXY", "1");
+    // Java leaves out this machine by itself.
     for name in ["MAVEN_OPTS", "GRADLE_OPTS"] {
         for scheme in ["http", "https"] {
             add(env, name, &format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PROXY_PORT}"));
         }
-        add(env, name, "-Dhttp.nonProxyHosts=localhost|127.*|[::1]");
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use octoswarm::sandbox::{Cache, Command, Deps, Ecosystem, Ended, Excess, Key, NotKept, Trust};
+use rustix::fs::FileType;
 
 use super::proxy::{CURL, registry, with_registry};
 use super::{Place, place};
@@ -37,6 +38,10 @@ async fn read(place: &Place, deps: &Deps, line: &str) -> String {
 
 fn is_empty(deps: &Deps) -> bool {
     fs::read_dir(deps.path()).unwrap().next().is_none()
+}
+
+fn make(path: &Path, kind: FileType, device: u64) -> rustix::io::Result<()> {
+    rustix::fs::mknodat(rustix::fs::CWD, path, kind, rustix::fs::Mode::RUSR, device)
 }
 
 /// The tree of the only entry.
@@ -149,8 +154,7 @@ async fn what_could_lead_out_is_not_kept() {
     fs::remove_file(place.scratch.path().join("outside")).unwrap();
 
     let device = filled(&place, "echo 1 >/deps/x").await;
-    let made = std::process::Command::new("mknod").arg(device.path().join("null")).args(["c", "1", "3"]).status();
-    if made.is_ok_and(|status| status.success()) {
+    if make(&device.path().join("null"), FileType::CharacterDevice, rustix::fs::makedev(1, 3)).is_ok() {
         let error = cache.save(&key, &device).unwrap_err();
         assert!(error.to_string().contains("a device"), "{error}");
     } else {
@@ -169,14 +173,15 @@ async fn an_entry_that_somebody_has_changed_is_thrown_away() {
     let Some(place) = place().await else { return };
     let cache = cache(&place, MIB, true);
     let key = key(Trust::Default, "1");
-    let poisons: [(&str, fn(&Path)); 4] = [
+    type Poison = (&'static str, fn(&Path));
+    let poisons: [Poison; 4] = [
         ("link", |tree| symlink("/etc/passwd", tree.join("x")).unwrap()),
         ("link upwards", |tree| symlink("../..", tree.join("x")).unwrap()),
         ("setuid", |tree| {
             let all = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
             fs::set_permissions(tree.join("good"), all).unwrap();
         }),
-        ("pipe", |tree| assert!(std::process::Command::new("mkfifo").arg(tree.join("x")).status().unwrap().success())),
+        ("pipe", |tree| make(&tree.join("x"), FileType::Fifo, 0).unwrap()),
     ];
     for (name, poison) in poisons {
         cache.save(&key, &filled(&place, "echo 1 >/deps/good; mkdir /deps/d; echo 2 >/deps/d/y").await).unwrap();

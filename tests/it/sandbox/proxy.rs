@@ -259,6 +259,22 @@ async fn an_upstream_proxy_is_told_names_and_nothing_else() {
     assert!(said(&ran).contains("502") && ran.refused.is_empty(), "{ran:?}");
     assert!(ran.unreachable.len() == 1 && ran.unreachable[0].contains("407 Proxy Authentication"), "{ran:?}");
     told.recv().await.unwrap();
+    // Hosts that share an address with a public registry are not reached in its name, nor is anything but TLS spoken to it.
+    let public = Ecosystem::Maven.registries()[0];
+    let connect = format!("--connect-to evil.example:443:{public}:443");
+    for (request, why) in [
+        (format!("-k {connect} https://evil.example/"), "its TLS is for evil.example"),
+        (format!("http://{public}:443/"), "it does not begin with TLS"),
+    ] {
+        let ran = install(&place, &deps, &format!("{CURL} {request}")).await;
+        assert!(!ran.ended.is_success() && ran.traffic == 0, "{ran:?}");
+        assert_eq!(ran.refused, [format!("{public}:443 ({why})")]);
+        assert!(told.recv().await.unwrap().starts_with(&format!("CONNECT {public}:443 ")));
+    }
+    // Under its own name the bytes go on; what answers here is no registry.
+    let ran = install(&place, &deps, &format!("{CURL} -k https://{public}/")).await;
+    assert!(!ran.ended.is_success() && ran.refused.is_empty() && ran.traffic > 100, "{ran:?}");
+    told.recv().await.unwrap();
     // Not on a list: the upstream never hears of it. An exception: neither.
     let ran = install(&place, &deps, &format!("{CURL} http://evil.example:443/; {CURL} http://{own}/direct")).await;
     assert!(said(&ran).ends_with("you asked for /direct\n"), "{ran:?}");
