@@ -8,6 +8,65 @@ use octoswarm::workspace::local;
 
 use crate::support::git;
 
+type Files = [(&'static str, &'static str)];
+
+/// The samples of docs/checks.md: the files of a repository, by what it is built with.
+const SAMPLES: &[(&str, &Files)] = &[
+    (
+        "Cargo",
+        &[
+            ("Cargo.toml", "[workspace]\nmembers = ['a']\n[workspace.lints.clippy]\ntodo = 'deny'\n"),
+            ("Cargo.lock", ""),
+            ("rustfmt.toml", ""),
+        ],
+    ),
+    (
+        "npm",
+        &[
+            (
+                "package.json",
+                r#"{"scripts": {"lint": "eslint .", "build": "tsc", "test": "jest"}, "devDependencies": {"prettier": "3"}}"#,
+            ),
+            ("package-lock.json", "{}"),
+            (".prettierrc", ""),
+        ],
+    ),
+    ("pnpm", &[("package.json", r#"{"scripts": {"test": "vitest"}}"#), ("pnpm-lock.yaml", "")]),
+    ("Yarn 1", &[("package.json", r#"{"scripts": {"test": "mocha"}}"#), ("yarn.lock", "")]),
+    ("Yarn", &[("package.json", r#"{"scripts": {"test": "jest"}}"#), ("yarn.lock", ""), (".yarnrc.yml", "")]),
+    ("Bun", &[("package.json", r#"{"scripts": {"test": "bun test"}}"#), ("bun.lock", "")]),
+    ("Deno", &[("deno.json", r#"{"fmt": {}, "lint": {}}"#)]),
+    (
+        "pip",
+        &[(
+            "pyproject.toml",
+            "[project]\nname = 'a'\n[project.optional-dependencies]\ntest = ['pytest']\n[tool.pytest]\n[tool.ruff.format]\n",
+        )],
+    ),
+    ("uv", &[("pyproject.toml", "[project]\nname = 'a'\n[tool.pytest]\n[tool.black]\n"), ("uv.lock", "")]),
+    ("Poetry", &[("pyproject.toml", "[tool.poetry]\n[tool.pytest]\n"), (".flake8", "")]),
+    ("PDM", &[("pyproject.toml", "[project]\nname = 'a'\n[tool.pytest]\n"), ("pdm.lock", "")]),
+    ("Hatch", &[("pyproject.toml", "[project]\nname = 'a'\n[tool.hatch.envs.default.scripts]\ntest = 'pytest'\n")]),
+    ("tox", &[("setup.py", ""), ("tox.ini", "[testenv]\n")]),
+    ("Go", &[("go.mod", "module a\n"), (".golangci.yml", "formatters: {enable: [gofmt]}\n")]),
+    ("Maven", &[("pom.xml", "<artifactId>spotless-maven-plugin</artifactId>"), ("mvnw", "")]),
+    ("Gradle", &[("build.gradle.kts", "plugins { checkstyle; id(\"com.diffplug.spotless\") }"), ("gradlew", "")]),
+    ("Bundler", &[("Gemfile", "gem 'rspec'\n"), ("Gemfile.lock", ""), (".rspec", ""), (".rubocop.yml", "")]),
+    ("Composer", &[("composer.json", "{}"), ("phpunit.xml", ""), ("phpstan.neon", ""), (".php-cs-fixer.php", "")]),
+    (".NET", &[("App.sln", ""), (".editorconfig", "")]),
+    ("Mix", &[("mix.exs", "{:credo, \"1\"}"), ("mix.lock", ""), (".formatter.exs", "")]),
+    ("Swift", &[("Package.swift", ".testTarget(name: \"T\")"), (".swiftlint.yml", "")]),
+    ("Dart", &[("pubspec.yaml", "dev_dependencies:\n  test: any\n"), ("analysis_options.yaml", "")]),
+    ("Flutter", &[("pubspec.yaml", "dependencies:\n  flutter:\n    sdk: flutter\n  flutter_test:\n")]),
+    ("Stack", &[("stack.yaml", "")]),
+    ("Cabal", &[("a.cabal", "")]),
+    ("CMake", &[("CMakeLists.txt", "enable_testing()"), (".clang-tidy", "")]),
+    ("Meson", &[("meson.build", "test('a', b)")]),
+    ("autotools", &[("configure.ac", "")]),
+    ("make", &[("Makefile", "lint:\n\tx\nbuild:\n\tx\ntest:\n\tx\n")]),
+    ("just", &[("justfile", "lint:\n  x\ntest:\n  x\n")]),
+];
+
 fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -53,6 +112,33 @@ async fn the_commands_of_a_repository_are_read_from_its_tree() {
     assert_eq!(found(dir.path(), "").await, want);
     let own = found(dir.path(), "commands: {install: [], format: '', build: [], test: make test}\n").await;
     assert_eq!(own, [line(Kind::Test, "", "make test")]);
+}
+
+#[tokio::test]
+async fn the_page_says_which_files_lead_to_which_commands() {
+    const START: &str = "<!-- commands: generated, UPDATE=1 cargo test --test it checks -->\n";
+    const END: &str = "<!-- end of commands -->";
+    let mut table = String::from("| built with | files | | command |\n| --- | --- | --- | --- |\n");
+    for (name, files) in SAMPLES {
+        let all = found(repository(files).path(), "").await;
+        assert!(!all.is_empty(), "{name}");
+        let files = files.iter().map(|(path, _)| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+        for (at, (kind, _, line)) in all.iter().enumerate() {
+            assert!(!line.contains(['|', '\n']), "{name}: {line}");
+            let (name, files) = if at == 0 { (*name, files.as_str()) } else { ("", "") };
+            table.push_str(&format!("| {name} | {files} | {} | `{line}` |\n", kind.name()));
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/checks.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(START).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let fresh = format!("{before}{START}{table}{END}{after}");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, fresh).unwrap();
+    } else {
+        assert!(page == fresh, "docs/checks.md is stale: run UPDATE=1 cargo test --test it checks");
+    }
 }
 
 #[tokio::test]

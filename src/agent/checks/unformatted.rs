@@ -42,6 +42,8 @@ fn named(line: &str) -> Option<&str> {
     static DOTNET: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"^\s*(.+?)\(\d+,\d+\): error (?:WHITESPACE|FINALNEWLINE|ENDOFLINE|CHARSET|IMPORTS):")
     });
+    // ruff in its short form.
+    static RUFF: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(.+?):\d+:\d+: unformatted: "));
     static CLANG: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"^(.+?):\d+:\d+: (?:error|warning): code should be clang-formatted"));
     for start in ["would reformat ", "Would reformat: ", "Changed "] {
@@ -65,7 +67,7 @@ fn named(line: &str) -> Option<&str> {
     if [".go", ".rs"].iter().any(|end| line.ends_with(end)) && !line.contains([' ', '\t', ':']) {
         return Some(line);
     }
-    let found = [&*BIOME, &*DOTNET, &*CLANG].into_iter().find_map(|regex| regex.captures(line));
+    let found = [&*BIOME, &*DOTNET, &*RUFF, &*CLANG].into_iter().find_map(|regex| regex.captures(line));
     found.and_then(|found| found.get(1)).map(|file| file.as_str())
 }
 
@@ -129,6 +131,7 @@ mod tests {
             "** (Mix) mix format failed due to --check-formatted.\nThe following files are not formatted:\n\n  * lib/a.ex\n  * mix.exs\n",
             &["lib/a.ex", "mix.exs"],
         );
+        check("tests/a.py:3:1: unformatted: File would be reformatted\n", &["tests/a.py"]);
         check("src/a.ts format ━━━━━━━━━━\n", &["src/a.ts"]);
         check("/w/B.cs(1,1): error WHITESPACE: Fix whitespace formatting. [/w/B.csproj]\n", &["/w/B.cs"]);
         check("a.c:3:5: error: code should be clang-formatted [-Wclang-format-violations]\n", &["a.c"]);

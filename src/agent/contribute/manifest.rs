@@ -80,6 +80,8 @@ const SHOWING: &[&str] = &[
     "makefile",
 ];
 const MAX_WORKFLOWS: usize = 16;
+/// Folders with a manifest that are looked into, those nearest to the root.
+const MAX_FOLDERS: usize = 200;
 
 /// What the manifests come to.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -214,8 +216,10 @@ impl Manifests {
 
     /// Files of a folder whose names end so.
     pub(super) fn ending(&self, folder: &str, end: &str) -> Option<&str> {
-        let own = |path: &&String| path.ends_with(end) && path.rsplit_once('/').map_or("", |(f, _)| f) == folder;
-        self.near.iter().find(own).map(|path| name(path))
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let own = |path: &&String| path.ends_with(end) && !path[prefix.len()..].contains('/');
+        let mut below = self.near.range(prefix.clone()..).take_while(|path| path.starts_with(&prefix));
+        below.find(own).map(|path| name(path))
     }
 
     /// Whether a folder has a folder of this name.
@@ -270,7 +274,7 @@ pub(in crate::agent) fn projects(manifests: &Manifests) -> Vec<Found> {
         .map(|folder| (if folder.is_empty() { 0 } else { folder.matches('/').count() + 1 }, folder))
         .collect();
     let mut found: Vec<Found> = Vec::new();
-    for (_, folder) in folders {
+    for (_, folder) in folders.into_iter().take(MAX_FOLDERS) {
         for ecosystem in ecosystem::ALL {
             let Some(mut project) = (ecosystem.read)(manifests, folder) else { continue };
             let twin =

@@ -1,5 +1,6 @@
 //! Jest, Vitest, Mocha.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -22,11 +23,24 @@ fn parts(text: &str, separator: char) -> Option<(u64, u64, u64)> {
     Some((passed, failed, skipped))
 }
 
+/// Suites that could not run, which have no tests to be counted: those that were named, or else, where no test failed, all
+/// suites that did.
+fn unrun(named: &mut HashSet<String>, suites: &mut u64, failed: u64) -> u64 {
+    let (named, suites) = (std::mem::take(named).len(), std::mem::take(suites));
+    match u64::try_from(named).unwrap_or(u64::MAX) {
+        0 if failed == 0 => suites,
+        named => named,
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Jest {
     tally: Tally,
     /// Suites that failed, of the summary that is being read.
     suites: u64,
+    /// The file whose failures are being read, and those that could not run.
+    file: String,
+    unrun: HashSet<String>,
     /// Files that failed: named where no test is.
     files: Tally,
 }
@@ -41,18 +55,21 @@ impl Family for Jest {
             self.suites = parts(&found[1], ',').map_or(0, |(_, failed, _)| failed);
         } else if let Some(found) = line.starts_with("Tests: ").then(|| TESTS.captures(line)).flatten() {
             let Some((passed, failed, skipped)) = parts(&found[1], ',') else { return };
-            // A suite that could not run has no tests.
-            let failed = if failed == 0 { std::mem::take(&mut self.suites) } else { failed };
-            self.tally.suite(passed, failed, skipped);
+            let unrun = unrun(&mut self.unrun, &mut self.suites, failed);
+            self.tally.suite(passed, failed.saturating_add(unrun), skipped);
         } else if line.starts_with("No tests found, exiting with code") {
             self.tally.suite(0, 0, 0);
         } else if let Some(name) = line.trim_start().strip_prefix("● ").filter(|_| line.starts_with("  ")) {
             let other = ["Console", "Test suite failed to run", "Cannot log after", "Deprecation", "Validation"];
-            if !other.iter().any(|other| name.starts_with(other)) {
+            if name == "Test suite failed to run" {
+                self.tally.failing(&self.file);
+                self.unrun.insert(self.file.clone());
+            } else if !other.iter().any(|other| name.starts_with(other)) {
                 self.tally.failing(name);
             }
         } else if let Some(file) = line.strip_prefix("FAIL ").filter(|file| !file.starts_with([' ', '\t'])) {
-            self.files.failing(file.split(" (").next().unwrap_or(file));
+            self.file = file.split(" (").next().unwrap_or(file).to_owned();
+            self.files.failing(&self.file);
         }
     }
 
@@ -68,6 +85,7 @@ impl Family for Jest {
 pub(super) struct Vitest {
     tally: Tally,
     files: u64,
+    unrun: HashSet<String>,
 }
 
 impl Family for Vitest {
@@ -84,14 +102,20 @@ impl Family for Vitest {
                 self.files = failed;
                 return;
             }
-            let failed = if failed == 0 { std::mem::take(&mut self.files) } else { failed };
-            self.tally.suite(passed, failed, skipped);
+            let unrun = unrun(&mut self.unrun, &mut self.files, failed);
+            self.tally.suite(passed, failed.saturating_add(unrun), skipped);
         } else if line.starts_with("No test files found, exiting with code") {
             self.tally.suite(0, 0, 0);
         } else if let Some(name) = line.trim_start().strip_prefix("FAIL  ") {
             let name = name.trim_start();
             let name = name.strip_prefix('|').and_then(|rest| rest.split_once("| ")).map_or(name, |(_, name)| name);
-            self.tally.failing(name.split(" [ ").next().unwrap_or(name));
+            match name.split_once(" [ ") {
+                Some((file, _)) => {
+                    self.tally.failing(file);
+                    self.unrun.insert(file.to_owned());
+                }
+                None => self.tally.failing(name),
+            }
         }
     }
 

@@ -12,6 +12,8 @@ pub(super) struct Ava {
     tally: Tally,
     /// Lines that told what passed, and what failed: of one run there is at most one of each.
     told: [usize; 2],
+    /// Tests that were ticked off: where one failed, nothing else tells how many passed.
+    ticks: u64,
 }
 
 impl Family for Ava {
@@ -27,11 +29,12 @@ impl Family for Ava {
             match found.get(2).map(|word| word.as_str()) {
                 Some("passed") => {
                     self.told[0] += 1;
+                    self.ticks = 0;
                     self.tally.suite(count, 0, 0);
                 }
                 Some("failed") => {
                     self.told[1] += 1;
-                    self.tally.suite(0, count, 0);
+                    self.tally.suite(std::mem::take(&mut self.ticks), count, 0);
                 }
                 Some(_) => self.tally.suite(0, 0, count),
                 None if found.get(3).is_some() => self.tally.suite(0, 0, count),
@@ -39,12 +42,18 @@ impl Family for Ava {
             }
         } else if let Some(found) = NAME.captures(line).filter(|_| line.starts_with("  ")) {
             self.tally.failing(&found[1]);
+        } else if line.starts_with("  ✔ ") || line.starts_with("  ✓ ") {
+            self.ticks += 1;
         }
     }
 
     fn end(mut self: Box<Self>) -> Option<Tally> {
         self.tally.suites = self.told[0].max(self.told[1]);
         self.tally.told()
+    }
+
+    fn is_summary(&self) -> bool {
+        false
     }
 }
 

@@ -14,6 +14,10 @@ pub(super) struct Tap {
     planned: u64,
     plans: usize,
     bailed: bool,
+    /// There were points within points; which of those failed, and whether one did since the last outer point.
+    nested: bool,
+    inner: Tally,
+    inner_failed: bool,
     /// By the lines at the end that tell it, where a program writes them.
     summary: Tally,
     tests: Option<u64>,
@@ -42,35 +46,45 @@ impl Family for Tap {
             let (inner, failed, directive) = (!found[1].is_empty(), found.get(2).is_some(), found.get(5));
             let name = found[4].trim();
             // A number or a plain name: prose that begins with "ok" has neither plan nor number.
+            let failed = failed && directive.is_none();
+            let name = if name.is_empty() { found.get(3).map_or("", |number| number.as_str()) } else { name };
+            if inner {
+                self.nested = true;
+                self.inner_failed |= failed;
+                if failed {
+                    self.inner.failing(name);
+                }
+                return;
+            }
             match (failed, directive) {
-                (_, _) if inner => {}
                 (_, Some(_)) => self.points.suite(0, 0, 1),
                 (true, None) => self.points.suite(0, 1, 0),
                 (false, None) => self.points.suite(1, 0, 0),
             }
-            if failed && directive.is_none() && !inner {
-                self.points.failing(if name.is_empty() { found.get(3).map_or("", |n| n.as_str()) } else { name });
+            if failed {
+                self.points.failing(name);
+                if !self.inner_failed {
+                    self.inner.failing(name);
+                }
             }
+            self.inner_failed = false;
         }
     }
 
     fn end(self: Box<Self>) -> Option<Tally> {
-        let this = *self;
-        let open = this.tests.is_some();
-        let mut summary = this.summary;
-        if summary.suites > 0 && !open {
-            this.points.counts.failing.iter().for_each(|name| summary.failing(name));
+        let Self { mut points, planned, plans, bailed, nested, inner, mut summary, tests, .. } = *self;
+        let whole = plans > 0 && !bailed && points.counts.total() == planned;
+        // What is told at the end counts the innermost tests, but with some programs not those that are left out.
+        if summary.suites > 0 && tests.is_none() && (nested || !whole) {
+            inner.counts.failing.iter().for_each(|name| summary.failing(name));
             return Some(summary);
         }
-        let mut points = this.points;
-        if this.bailed {
+        if bailed {
             points.counts.failed = points.counts.failed.saturating_add(1);
-        } else if points.counts.total() != this.planned {
-            // Something is missing, or this is no such protocol.
-            return None;
         }
-        points.suites = this.plans;
-        points.told()
+        points.suites = plans;
+        // Without all that was planned something is missing, or this is no such protocol.
+        points.told().filter(|_| whole || bailed)
     }
 
     fn is_summary(&self) -> bool {

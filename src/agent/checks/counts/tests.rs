@@ -154,6 +154,11 @@ fn jest_counts_a_suite_that_could_not_run() {
         (0, 1, 0),
         &["src/a.test.js"],
     );
+    check(
+        "FAIL src/a.test.js\n  ● divides\n\nFAIL src/b.test.js\n  ● Test suite failed to run\n\nSummary of all failing tests\nFAIL src/b.test.js\n  ● Test suite failed to run\n\nTest Suites: 2 failed, 2 total\nTests:       1 failed, 1 passed, 2 total\n",
+        (1, 2, 0),
+        &["divides", "src/b.test.js"],
+    );
     check("Test Suites: 2 passed, 2 total\nTests:       3 passed, 3 total\n", (3, 0, 0), &[]);
     check("No tests found, exiting with code 1\n", (0, 0, 0), &[]);
     check_none("PASS src/b.test.js\n");
@@ -176,6 +181,11 @@ fn vitest_in_its_forms() {
         (3, 0, 0),
         &[],
     );
+    check(
+        " FAIL  v/b.test.mjs [ v/b.test.mjs ]\nError: no\n FAIL  v/a.test.mjs > calc > divides\n\n Test Files  2 failed (2)\n      Tests  1 failed | 1 passed | 1 skipped | 1 todo (4)\n",
+        (1, 2, 2),
+        &["v/b.test.mjs", "v/a.test.mjs > calc > divides"],
+    );
     check("No test files found, exiting with code 1\n", (0, 0, 0), &[]);
 }
 
@@ -197,7 +207,13 @@ fn other_runners_of_javascript() {
         (1, 2, 1),
         &["divides"],
     );
-    check("  ─\n\n  3 tests passed\n", (3, 0, 0), &[]);
+    // Where one failed, the others are only ticked off.
+    check(
+        "\n  - [skip] net\n  - [todo] later\n  ✔ adds\n  ✘ [fail]: divides\n  ─\n\n  divides\n\n  ─\n\n  1 test failed\n  1 test skipped\n  1 test todo\n",
+        (1, 1, 2),
+        &["divides"],
+    );
+    check("  ✔ adds\n  ✔ divides\n  ✔ net\n  ─\n\n  3 tests passed\n", (3, 0, 0), &[]);
     check(
         "bun test v1.1\n\na.test.ts:\n(pass) adds [0.1ms]\n(fail) calc > divides [0.2ms]\n\n 1 pass\n 1 skip\n 1 fail\n 2 expect() calls\nRan 3 tests across 1 file. [10.00ms]\n",
         (1, 1, 1),
@@ -229,11 +245,22 @@ fn tap_needs_as_many_points_as_were_planned() {
     check_none("1..3\nok 1\nok 2\n");
     check_none("ok 1 - adds\n");
     check_none("ok then\nnot ok at all\n");
+    // Programs that leave what is to be done later out of their totals, or count it as failed.
+    check(
+        "ok 1 calc adds\nnot ok 2 calc divides\n  1 == 2\nok 3 calc net # SKIP -\nok 4 calc later # SKIP -\n# tests 2\n# pass 1\n# fail 1\n1..4\n",
+        (1, 1, 2),
+        &["calc divides"],
+    );
+    check(
+        "TAP version 13\nok 1 - net # SKIP\nnot ok 2 - later # TODO\nok 3 - adds\nnot ok 4 - divides\n  ---\n    name: AssertionError\n  ...\n\n1..4\n# tests 3\n# pass 1\n# skip 1\n# fail 2\n",
+        (1, 1, 2),
+        &["divides"],
+    );
     // Node's runner, and tape.
     check(
         "TAP version 13\n# Subtest: a\n    ok 1 - x\n    not ok 2 - y\n    1..2\nnot ok 1 - a\n1..1\n# tests 4\n# suites 1\n# pass 1\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 1\n# duration_ms 5\n",
         (1, 1, 2),
-        &["a"],
+        &["y"],
     );
     check(
         "✔ a (1ms)\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n",
