@@ -23,6 +23,7 @@ const TIMES: u32 = 3;
 const NOT_THERE: [i32; 2] = [126, 127];
 const MAX_NAMES: usize = 5;
 const MAX_TAIL: usize = 4000;
+const MAX_LINE: usize = 120;
 
 /// Where checks are run.
 #[derive(Clone, Copy)]
@@ -31,7 +32,7 @@ pub struct Bench<'a> {
     /// Of one command.
     pub limits: &'a Limits,
     /// Of dependencies; none is kept without.
-    pub cache: Option<&'a Cache>,
+    pub cache: Option<&'a Arc<Cache>>,
 }
 
 /// What is tried.
@@ -183,12 +184,10 @@ impl Room<'_> {
         };
         let deps = self.sandbox.deps(&place, &named).map_err(Error::Disk)?;
         let key = self.key(subject, &named, checks).await?;
-        let cached = match (self.bench.cache, &key) {
-            (Some(cache), Some(key)) => cache.load(key, &deps).unwrap_or_else(|error| {
-                tracing::warn!(%error, "kept dependencies cannot be used");
-                false
-            }),
-            _ => false,
+        let keep = self.bench.cache.cloned().zip(key);
+        let cached = match &keep {
+            Some((cache, key)) => loaded(cache, key, &deps).await,
+            None => false,
         };
         let mut missing = Vec::new();
         for install in installs {
@@ -201,10 +200,8 @@ impl Room<'_> {
             };
             missing.push((install.ecosystem.clone(), install.dir.clone(), why));
         }
-        if let (Some(cache), Some(key), false, true) = (self.bench.cache, &key, cached, missing.is_empty())
-            && let Err(why) = cache.save(key, &deps)
-        {
-            tracing::info!(%why, "dependencies are not kept for the next time");
+        if let Some((cache, key)) = keep.filter(|_| !cached && missing.is_empty()) {
+            save(cache, key, &deps).await;
         }
         Ok(Furnished { place, deps: Some(deps), missing })
     }
@@ -277,6 +274,25 @@ impl Room<'_> {
             Err(error) => return Ok(Outcome::NotRun { why: broken(error)? }),
         };
         Ok(judge(check, &ran))
+    }
+}
+
+/// Copies files: not where others wait.
+async fn loaded(cache: &Arc<Cache>, key: &Key, deps: &Deps) -> bool {
+    let (cache, key, deps) = (Arc::clone(cache), key.clone(), deps.clone());
+    let loaded = tokio::task::spawn_blocking(move || cache.load(&key, &deps)).await;
+    loaded.map_err(std::io::Error::other).and_then(|loaded| loaded).unwrap_or_else(|error| {
+        tracing::warn!(%error, "kept dependencies cannot be used");
+        false
+    })
+}
+
+async fn save(cache: Arc<Cache>, key: Key, deps: &Deps) {
+    let deps = deps.clone();
+    match tokio::task::spawn_blocking(move || cache.save(&key, &deps)).await {
+        Ok(Ok(saved)) => tracing::debug!(bytes = saved.bytes, evicted = saved.evicted, "dependencies are kept"),
+        Ok(Err(why)) => tracing::info!(%why, "dependencies are not kept for the next time"),
+        Err(error) => tracing::warn!(%error, "dependencies are not kept for the next time"),
     }
 }
 
@@ -362,7 +378,9 @@ pub fn notes(tried: &[Tried]) -> Vec<CheckNote> {
 
 fn note(Tried { check, outcome }: &Tried) -> CheckNote {
     let at = if check.dir.is_empty() { String::new() } else { format!(" in `{}`", check.dir) };
-    let command = format!("`{}`{at}", text::truncate_chars(&check.line, 200));
+    // A repository may write anything there.
+    let line = text::visible_line(&check.line).replace('`', "'");
+    let command = format!("`{}`{at}", text::truncate_chars(line.trim(), MAX_LINE));
     let (what, outcome) = match outcome {
         Outcome::Passed { counts, took } => {
             (format!("{command}{} ({})", numbers(counts.as_ref()), seconds(*took)), CheckOutcome::Passed)

@@ -21,7 +21,7 @@ struct Inner {
     settings: Settings,
     limits: Limits,
     /// Of dependencies; none where another process has it, as local commands beside a server do.
-    cache: Option<Cache>,
+    cache: Option<Arc<Cache>>,
     sandbox: OnceCell<Result<Sandbox, Unavailable>>,
 }
 
@@ -42,7 +42,8 @@ impl Bench {
         let folder = scratch.with_file_name("dependencies");
         let cache = Cache::open(&folder, MAX_CACHE, false)
             .inspect_err(|error| tracing::warn!(path = %folder.display(), %error, "dependencies are not kept"))
-            .ok();
+            .ok()
+            .map(Arc::new);
         Self(Arc::new(Inner { settings: settings(config, scratch), limits, cache, sandbox: OnceCell::new() }))
     }
 
@@ -59,7 +60,7 @@ impl Bench {
         opened.await.as_ref()
     }
 
-    pub(crate) fn cache(&self) -> Option<&Cache> {
+    pub(crate) fn cache(&self) -> Option<&Arc<Cache>> {
         self.0.cache.as_ref()
     }
 

@@ -107,6 +107,32 @@ pub(super) struct Reader<'a> {
     blind: bool,
 }
 
+/// Every setting that is shown, in the order of docs/configuration.md.
+pub(super) const SETTINGS: [&str; 22] = [
+    "app_id",
+    "private_key_file",
+    "webhook_secret_files",
+    "listen",
+    "state",
+    "api_url",
+    "web_url",
+    "public_url",
+    "accounts",
+    "log",
+    "log_filter",
+    "workers",
+    "write_pace_ms",
+    "retention_days",
+    "poll",
+    "reconcile_seconds",
+    "settle_ms",
+    "scout_sweep",
+    "metrics_listen",
+    "metrics_token_file",
+    "agents",
+    "sandbox",
+];
+
 impl<'a> Reader<'a> {
     pub(super) fn new(env: Env<'a>) -> Self {
         Self {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::agents::{self, Agent};
 use super::names::unknown_variables;
-use super::reader::{Reader, SecretFile, Setting, Source, invalid};
+use super::reader::{Reader, SETTINGS, SecretFile, Setting, Source, invalid};
 use super::sandbox::{self, Sandboxing};
 use super::sweep::Sweep;
 use super::{Error, LogFormat, Metrics, Registration, Warning, log};
@@ -356,32 +356,6 @@ const AN_HOUR: u64 = 3_600_000;
 const A_CENTURY: u64 = 36_500;
 /// In seconds: GitHub keeps the delivery log for three days, and whoever looks less often misses something.
 const LOG_KEPT: u64 = 259_200;
-
-/// Every setting that is shown, in the order of docs/configuration.md.
-const SETTINGS: [&str; 22] = [
-    "app_id",
-    "private_key_file",
-    "webhook_secret_files",
-    "listen",
-    "state",
-    "api_url",
-    "web_url",
-    "public_url",
-    "accounts",
-    "log",
-    "log_filter",
-    "workers",
-    "write_pace_ms",
-    "retention_days",
-    "poll",
-    "reconcile_seconds",
-    "settle_ms",
-    "scout_sweep",
-    "metrics_listen",
-    "metrics_token_file",
-    "agents",
-    "sandbox",
-];
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3000));
 

@@ -49,8 +49,8 @@ async fn a_check_that_fails_is_named_and_makes_a_draft() {
     let test = "grep -q safe_load src/a.py && { echo 'test settings::reads ... FAILED'; echo; echo failures:; \
                 echo '    settings::reads'; echo; \
                 echo 'test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s'; exit 101; }; exit 0";
-    let config = format!("commands:\n  lint: echo @ada fine; exit 0\n  test: {test:?}\n");
-    let world = with_checks(&config, &[]).await;
+    let config = format!("commands:\n  lint: sh lint.sh\n  test: {test:?}\n");
+    let world = with_checks(&config, &[("lint.sh", "echo @ada fine\n")]).await;
     world.ask(TITLE, BODY).await;
     let pull = world.own_pulls().remove(0);
     let body = pull.body.clone().unwrap();
