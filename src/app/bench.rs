@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 use crate::config::Sandboxing;
-use crate::sandbox::{Cache, Limits, PREFIX, Sandbox, Settings, Unavailable};
-use crate::stdx::{file, scratch};
+use crate::sandbox::{self, Cache, Limits, Sandbox, Settings, Unavailable};
+use crate::stdx::file;
 
 /// Bytes of all dependencies that are kept.
 const MAX_CACHE: u64 = 8 << 30;
@@ -35,7 +35,7 @@ impl Bench {
                 std::env::temp_dir()
             }
         };
-        if let Err(error) = scratch::sweep_in(&scratch, PREFIX) {
+        if let Err(error) = sandbox::sweep(&scratch) {
             tracing::debug!(%error, "work trees of a former life cannot be swept");
         }
         let limits = Limits { memory: config.memory, wall: config.time, ..Limits::default() };

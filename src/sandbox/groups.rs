@@ -40,6 +40,12 @@ pub(super) struct Told {
 impl Groups {
     /// Looks where this process is, and tries to make a group there.
     pub(super) fn find() -> Self {
+        let found = Self::look();
+        found.sweep();
+        found
+    }
+
+    fn look() -> Self {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let unified = folder(&own, &mounts, "");
@@ -51,6 +57,20 @@ impl Groups {
         let (memory, processes) = (one("memory", "memory.limit_in_bytes"), one("pids", "pids.max"));
         let version = u8::from(memory.is_some() || processes.is_some());
         Self { version, memory, processes }
+    }
+
+    /// Removes those that a killed server left: nobody is in them any more.
+    fn sweep(&self) {
+        for at in [&self.memory, &self.processes].into_iter().flatten() {
+            for entry in fs::read_dir(at).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let owner = name.to_str().and_then(|name| name.strip_prefix("octoswarm-")?.split('-').next());
+                let is_dead = |id: &str| id.parse::<u32>().is_ok() && !Path::new("/proc").join(id).exists();
+                if owner.is_some_and(is_dead) {
+                    let _somebody_is_in_it = fs::remove_dir(entry.path());
+                }
+            }
+        }
     }
 
     /// In words, for the doctor; `None` without any.

@@ -4,12 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
-
 use super::groups::Groups;
 use super::run::Settings;
 use crate::stdx::file;
+use crate::stdx::scratch::{self, Scratch};
+use serde::{Deserialize, Serialize};
 
 /// Where systems have it.
 const USUAL: &[&str] = &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
@@ -42,7 +41,7 @@ pub enum Verdict {
 pub struct Probe {
     pub checks: Vec<Check>,
     /// Files that tell who is who in there.
-    accounts: Option<Arc<TempDir>>,
+    accounts: Option<Arc<Scratch>>,
 }
 
 /// There is no sandbox here.
@@ -160,7 +159,7 @@ impl Probe {
 
     /// The names below `/etc` and the files to be seen there.
     pub(super) fn accounts(&self) -> Vec<(&'static str, PathBuf)> {
-        let at = |dir: &Arc<TempDir>| ACCOUNTS.iter().map(|(name, _)| (*name, dir.path().join(name))).collect();
+        let at = |dir: &Arc<Scratch>| ACCOUNTS.iter().map(|(name, _)| (*name, dir.path().join(name))).collect();
         self.accounts.as_ref().map_or_else(Vec::new, at)
     }
 }
@@ -298,8 +297,12 @@ const ACCOUNTS: &[(&str, &str)] = &[
 ];
 
 /// Readable for whomever commands become.
-fn accounts() -> std::io::Result<TempDir> {
-    let dir = tempfile::Builder::new().prefix("octoswarm-sandbox-").tempdir()?;
+fn accounts() -> std::io::Result<Scratch> {
+    const PREFIX: &str = "octoswarm-sandbox-";
+    if let Err(error) = scratch::sweep(PREFIX) {
+        tracing::debug!(%error, "what killed processes left cannot be swept");
+    }
+    let dir = Scratch::new(PREFIX)?;
     for (name, text) in ACCOUNTS {
         let path = dir.path().join(name);
         file::create_new(&path, text.as_bytes())?;

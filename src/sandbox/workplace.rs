@@ -12,12 +12,20 @@ use rustix::io::Errno;
 
 use super::clear;
 use crate::stdx::nofollow::{Folder, Found};
-use crate::stdx::scratch::Scratch;
+use crate::stdx::scratch::{self, Scratch};
 
 /// Folders within folders: nobody builds so deep a tree, and whoever walks it holds one open file for each.
 const MAX_DEPTH: usize = 128;
 /// In the work tree's path on this machine; a killed server's are swept by it.
-pub const PREFIX: &str = "octoswarm-work-";
+pub(super) const PREFIX: &str = "octoswarm-work-";
+
+/// Removes the work trees and dependencies of servers that were killed, whatever commands have left in them.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn sweep(parent: &Path) -> io::Result<()> {
+    scratch::sweep_with(parent, PREFIX, clear::remove_all)
+}
 
 /// Holds a work tree, and nothing of git. Dropped, it is removed.
 #[derive(Debug)]

@@ -60,6 +60,14 @@ pub fn sweep(prefix: &str) -> io::Result<()> {
 /// # Errors
 /// As [`sweep`].
 pub fn sweep_in(parent: &Path, prefix: &str) -> io::Result<()> {
+    sweep_with(parent, prefix, |path| fs::remove_dir_all(path))
+}
+
+/// The same for folders that take more to be removed.
+///
+/// # Errors
+/// As [`sweep`].
+pub fn sweep_with(parent: &Path, prefix: &str, remove: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
     // Who we are and how late it is, by the same file system that dates the folders.
     let now = tempfile::tempfile_in(parent)?.metadata()?;
     for entry in fs::read_dir(parent)? {
@@ -72,7 +80,7 @@ pub fn sweep_in(parent: &Path, prefix: &str) -> io::Result<()> {
         let Ok(folder) = open_folder(&entry.path()) else { continue };
         let ours = folder.metadata().is_ok_and(|meta| meta.uid() == now.uid() && meta.mtime() + YOUNG < now.mtime());
         if ours && folder.try_lock().is_ok() {
-            let _left_for_the_next_time = fs::remove_dir_all(entry.path());
+            let _left_for_the_next_time = remove(&entry.path());
         }
     }
     Ok(())
