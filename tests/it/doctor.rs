@@ -209,7 +209,7 @@ async fn the_doctor_changes_nothing_and_leaves_nothing_behind() {
     let (server, _) = patient.serve().await;
     Patient::stop(server, "TERM").await;
     let before = patient.files();
-    patient.doctor().await.says("database", "pass", &["schema 2"]).says("journal", "pass", &[]);
+    patient.doctor().await.says("database", "pass", &["schema 3"]).says("journal", "pass", &[]);
     assert_eq!(patient.files(), before, "after an orderly stop");
     let (server, _) = patient.serve().await;
     Patient::stop(server, "KILL").await;
