@@ -73,9 +73,16 @@ fn not_run(why: &str) -> CheckNote {
 
 /// The pr agent runs nothing and says so; what was run takes that line's place.
 fn with(mut draft: PullDraft, notes: Vec<CheckNote>) -> PullDraft {
+    let ran = notes.iter().any(|note| note.what != REPOSITORY_CHECKS);
+    let told = draft.checks.len();
     draft.checks.retain(|check| check.what != REPOSITORY_CHECKS);
-    draft.checks.extend(notes);
-    draft.draft = draft.checks.iter().any(|check| check.outcome != CheckOutcome::Passed);
+    // A program that writes pull requests in its own way need not speak of what does not exist.
+    if ran || draft.checks.len() < told {
+        draft.checks.extend(notes);
+    }
+    if ran {
+        draft.draft = draft.checks.iter().any(|check| check.outcome != CheckOutcome::Passed);
+    }
     draft
 }
 
