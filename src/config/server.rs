@@ -148,6 +148,8 @@ pub struct Resolution {
     pub warnings: Vec<Warning>,
     /// Known also when other settings are at fault.
     pub state: Option<PathBuf>,
+    /// The same.
+    pub sandbox: Sandboxing,
     pub listen: Option<SocketAddr>,
     pub start: Option<Start>,
 }
@@ -203,6 +205,7 @@ impl Resolution {
             && APP_VARIABLES.iter().all(|name| env(name).is_none())
             && registration.is_none()
             && !reader.is_spoiled("app_id");
+        let sandbox = sandbox::read(&mut reader, &file.sandbox);
         let start = if nothing {
             let web_url = reader.suggestion("web_url", "OCTOSWARM_WEB_URL", file.web_url.as_deref());
             let api_url = reader.suggestion("api_url", "OCTOSWARM_API_URL", file.api_url.as_deref());
@@ -211,7 +214,6 @@ impl Resolution {
             accounts_of(&mut reader, &file.accounts, None);
             Metrics::read(&mut reader, file.metrics_listen, file.metrics_token_file.as_deref());
             agents::read(&mut reader, &file.agents);
-            sandbox::read(&mut reader, &file.sandbox);
             tuning_of(&mut reader, &file, poll);
             let overrides = overrides.clone();
             state.clone().map(|state| {
@@ -220,13 +222,14 @@ impl Resolution {
         } else {
             server(&mut reader, overrides, &file, registration).and_then(|rest| {
                 let state = state.clone()?;
-                Some(Start::Configured(Box::new(ServerConfig { listen, state, log, ..rest })))
+                let sandbox = sandbox.clone();
+                Some(Start::Configured(Box::new(ServerConfig { listen, state, log, sandbox, ..rest })))
             })
         };
         let settings = reader.rows(&SETTINGS);
         let Reader { file, secret_files, faults, warnings, .. } = reader;
         let start = start.filter(|_| faults.is_empty());
-        Self { file, settings, secret_files, faults, warnings, state, listen: Some(listen), start }
+        Self { file, settings, secret_files, faults, warnings, state, listen: Some(listen), sandbox, start }
     }
 }
 
@@ -271,7 +274,6 @@ fn server(
     let accounts = accounts_of(reader, &file.accounts, registered);
     let metrics = Metrics::read(reader, file.metrics_listen, file.metrics_token_file.as_deref());
     let agents = agents::read(reader, &file.agents);
-    let sandbox = sandbox::read(reader, &file.sandbox);
     let tuning = tuning_of(reader, file, poll);
     Some(ServerConfig {
         app_id: app_id?,
@@ -282,9 +284,9 @@ fn server(
         accounts,
         metrics,
         agents,
-        sandbox,
         tuning,
         // The caller's.
+        sandbox: Sandboxing::default(),
         listen: DEFAULT_LISTEN,
         state: PathBuf::new(),
         log: LogFormat::default(),

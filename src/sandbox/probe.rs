@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::groups::Groups;
-use super::run::Settings;
+use super::run::{FIRST_USER, LAST_USER, NOBODY, Settings};
 use crate::stdx::file;
 use crate::stdx::scratch::{self, Scratch};
 use serde::{Deserialize, Serialize};
@@ -115,8 +115,9 @@ pub(super) fn look(settings: &Settings) -> Result<Found, Unavailable> {
     let mut checks = Vec::new();
     let bwrap = bubblewrap(settings, &mut checks);
     let root = rustix::process::geteuid().is_root();
-    let own_users = root && may_have_users();
-    checks.push(user(root, own_users));
+    let own_users = root && exists(FIRST_USER) && exists(LAST_USER);
+    let has_other = !root || own_users || exists(NOBODY);
+    checks.push(user(root, own_users, has_other));
     let groups = Groups::find();
     checks.push(match groups.describe() {
         Some(seen) => Check { name: "control groups", verdict: Verdict::Good, seen, advice: None },
@@ -139,7 +140,7 @@ pub(super) fn look(settings: &Settings) -> Result<Found, Unavailable> {
             None
         }
     };
-    match bwrap.filter(|_| accounts.is_some()) {
+    match bwrap.filter(|_| accounts.is_some() && has_other) {
         Some(bwrap) => Ok(Found { bwrap, root, own_users, groups, probe: Probe { checks, accounts } }),
         None => Err(Unavailable { checks }),
     }
@@ -212,7 +213,7 @@ fn what_to_do(why: &str) -> String {
         "user namespaces are forbidden here: see `sysctl kernel.unprivileged_userns_clone user.max_user_namespaces` \
          (docs/sandbox.md)"
     } else {
-        "see docs/sandbox.md; until it works no command of a repository is run"
+        "see docs/sandbox.md"
     }
     .to_owned()
 }
@@ -263,10 +264,15 @@ fn version(said: &str) -> Option<(u32, u32)> {
 }
 
 #[cfg(target_os = "linux")]
-fn user(root: bool, own_users: bool) -> Check {
+fn user(root: bool, own_users: bool, has_other: bool) -> Check {
     let (verdict, seen, advice) = match (root, own_users) {
         (false, _) => (Verdict::Good, "an ordinary one, which commands have too", None),
         (true, true) => (Verdict::Good, "root; each work tree gets a user of its own", None),
+        (true, false) if !has_other => (
+            Verdict::Fatal,
+            "root of a user namespace without any other user, so that commands would be root too",
+            Some("run octoswarm as an ordinary user, or give the namespace more users".to_owned()),
+        ),
         (true, false) => (
             Verdict::Missing,
             "root of a namespace with few users; commands share the user nobody",
@@ -276,13 +282,13 @@ fn user(root: bool, own_users: bool) -> Check {
     Check { name: "user", verdict, seen: seen.to_owned(), advice }
 }
 
-/// Whether our high user numbers exist in this user namespace.
+/// Whether a user of that number exists in this user namespace.
 #[cfg(target_os = "linux")]
-fn may_have_users() -> bool {
+fn exists(user: u32) -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|text| text.parse().ok()).collect();
-        matches!(numbers[..], [inside, _, many] if inside <= 1_900_000_000 && inside + many > 1_902_000_000)
+        matches!(numbers[..], [first, _, many] if (first..first + many).contains(&u64::from(user)))
     })
 }
 

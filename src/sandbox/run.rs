@@ -27,9 +27,11 @@ use super::{Limits, Output, VERB, Workplace};
 use crate::stdx::text::{binary_size, count};
 
 /// The first number of our users: above what systems give to people, services and containers.
-const FIRST_USER: u32 = 1_900_000_000;
+pub(super) const FIRST_USER: u32 = 1_900_000_000;
+/// A thousand processes of ours, a thousand work trees each.
+pub(super) const LAST_USER: u32 = FIRST_USER + 999_999;
 /// Where no such number may be had, as in some containers.
-const NOBODY: u32 = 65_534;
+pub(super) const NOBODY: u32 = 65_534;
 
 /// What the sandbox is made of on this machine.
 #[derive(Debug, Clone)]

@@ -111,11 +111,7 @@ async fn all(
     let waits = matches!(door, Some((_, Door::WaitsForSetUp)));
     local::configuration(exam, resolution, waits);
     local::state(exam, resolution, &clock).await;
-    let configured = match &resolution.start {
-        Some(Start::Configured(config)) => Some(&**config),
-        _ => None,
-    };
-    sandbox::look(exam, configured).await;
+    sandbox::look(exam, &resolution.sandbox).await;
     let config = match &resolution.start {
         _ if options.offline => Err("--offline"),
         Some(Start::Configured(config)) => Ok(config),

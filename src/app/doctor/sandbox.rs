@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Exam;
 use crate::app::bench;
-use crate::config::{Sandboxing, ServerConfig};
+use crate::config::Sandboxing;
 use crate::sandbox::{Sandbox, Verdict};
 
 /// A machine that hangs over its namespaces must not hold the doctor up.
@@ -12,10 +12,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GROUP: &str = "sandbox";
 
 /// Where none works nothing of a repository is run: that is a warning, since everything else goes on.
-pub(super) async fn look(exam: &mut Exam<'_>, config: Option<&ServerConfig>) {
+pub(super) async fn look(exam: &mut Exam<'_>, settings: &Sandboxing) {
     exam.group = GROUP;
-    let settings = config.map_or_else(Sandboxing::default, |config| config.sandbox.clone());
-    let opened = tokio::time::timeout(PATIENCE, Sandbox::open(bench::settings(&settings, std::env::temp_dir()))).await;
+    let opened = tokio::time::timeout(PATIENCE, Sandbox::open(bench::settings(settings, std::env::temp_dir()))).await;
     let checks = match opened {
         Ok(Ok(sandbox)) => sandbox.probe().checks.clone(),
         Ok(Err(unavailable)) => unavailable.checks,
@@ -31,7 +30,7 @@ pub(super) async fn look(exam: &mut Exam<'_>, config: Option<&ServerConfig>) {
             (Verdict::Missing, None) => exam.pass(check.name, check.seen),
             (Verdict::Fatal, advice) => {
                 let todo = advice.unwrap_or_else(|| "see docs/sandbox.md".to_owned());
-                exam.warn(check.name, check.seen, format!("no command of a repository is run until then: {todo}"));
+                exam.warn(check.name, check.seen, format!("{todo}; until then no command of a repository is run"));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Other people's commands behind the walls: what they can do, what they cannot, and what is left of them.
 
 mod deps;
+mod doctor;
 mod escape;
 mod proxy;
 
