@@ -95,6 +95,9 @@ fn against(note: &CheckNote) -> Option<String> {
 }
 
 fn said(tried: &[Tried]) -> String {
+    if tried.is_empty() {
+        return "the repository has no checks of its own".to_owned();
+    }
     let passed = tried.iter().filter(|one| one.outcome.is_passed()).count();
     format!("{passed} of {} of the repository's own passed", count(tried.len(), "check"))
 }
