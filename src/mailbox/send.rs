@@ -49,12 +49,19 @@ impl Inner {
         }
     }
 
-    /// The next id of a sender; nobody else in this process gets it.
+    /// The next id of a sender that is free; nobody else in this process gets it. Another program may count under the same name:
+    /// answers about its messages are not to reach whoever holds ours.
     pub(super) fn draw(&self, from: AgentName) -> MessageId {
+        let outbox = self.layout.outbox(from);
         let mut counts = lock(&self.counts);
         let count = counts.entry(from).or_insert(1);
-        *count += 1;
-        MessageId::counted(from, self.clock.now(), *count - 1)
+        loop {
+            let id = MessageId::counted(from, self.clock.now(), *count);
+            *count += 1;
+            if !outbox.join(format!("{id}.json")).exists() {
+                return id;
+            }
+        }
     }
 
     /// `false` when somebody has used the id. Whoever takes one makes `<id>.tmp` in the outbox first, and of several processes
