@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::checks::{Check, Counts, Kind, counts, unformatted};
@@ -33,6 +34,8 @@ pub struct Bench<'a> {
     pub limits: &'a Limits,
     /// Of dependencies; none is kept without.
     pub cache: Option<&'a Arc<Cache>>,
+    /// Hears a line of ours about each check that is over.
+    pub told: Option<&'a UnboundedSender<String>>,
 }
 
 /// What is tried.
@@ -79,6 +82,14 @@ impl Outcome {
     pub fn is_passed(&self) -> bool {
         matches!(self, Self::Passed { .. })
     }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Passed { .. } => "passed",
+            Self::Failed(_) => "failed",
+            Self::NotRun { .. } => "not run",
+        }
+    }
 }
 
 /// The trial itself came to nothing.
@@ -123,6 +134,10 @@ pub async fn trial(
                 let then = room.run(before, check).await?;
                 failure.before = matches!(&then, Outcome::Failed(then) if same(then, failure));
             }
+        }
+        if let Some(told) = bench.told {
+            // Whoever does not listen any more needs not hear it.
+            told.send(format!("{}: {}", check.kind.name(), outcome.word())).ok();
         }
         tried.push(Tried { check: check.clone(), outcome });
     }
@@ -405,7 +420,8 @@ fn note(Tried { check, outcome }: &Tried) -> CheckNote {
     CheckNote { what, outcome }
 }
 
-fn numbers(counts: Option<&Counts>) -> String {
+/// `: 3 passed, 1 failed`; nothing where nobody counted.
+pub fn numbers(counts: Option<&Counts>) -> String {
     let Some(counts) = counts else { return String::new() };
     let mut parts = vec![format!("{} passed", counts.passed)];
     if counts.failed > 0 {
