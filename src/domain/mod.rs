@@ -30,8 +30,8 @@ pub use ids::{
     CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha,
 };
 pub use job::{
-    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, UnknownWord,
-    command_group, contribution_key, fix_group, issue_group,
+    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, TestTarget,
+    UnknownWord, command_group, contribution_key, fix_group, issue_group, test_group,
 };
 pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
 pub use ready::Ready;

@@ -5,6 +5,7 @@
 mod plan;
 pub(super) mod pull;
 pub(super) mod reply;
+mod tested;
 
 pub use plan::{kind_name, plan};
 
