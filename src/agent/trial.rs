@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::checks::{Check, Counts, Kind, counts, unformatted};
@@ -17,8 +18,10 @@ use crate::workspace::{self, EntryKind, ExportLimits, Tree};
 
 /// What a work tree may be made of.
 const MOST: ExportLimits = ExportLimits { files: 200_000, bytes: 2 << 30 };
-/// All checks of a trial together take no longer than so many times what one may take.
+/// All checks of a trial together take no longer than so many times what one may take, nor than this: whoever waits for the
+/// outcome has to hear it before its own attempt is over.
 const TIMES: u32 = 3;
+const MAX_TIME: Duration = Duration::from_secs(25 * 60);
 /// As shells have it: the program is not there, or may not be run.
 const NOT_THERE: [i32; 2] = [126, 127];
 const MAX_NAMES: usize = 5;
@@ -33,6 +36,8 @@ pub struct Bench<'a> {
     pub limits: &'a Limits,
     /// Of dependencies; none is kept without.
     pub cache: Option<&'a Arc<Cache>>,
+    /// Hears a line of ours about each check that is over.
+    pub told: Option<&'a UnboundedSender<String>>,
 }
 
 /// What is tried.
@@ -79,6 +84,14 @@ impl Outcome {
     pub fn is_passed(&self) -> bool {
         matches!(self, Self::Passed { .. })
     }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Passed { .. } => "passed",
+            Self::Failed(_) => "failed",
+            Self::NotRun { .. } => "not run",
+        }
+    }
 }
 
 /// The trial itself came to nothing.
@@ -109,7 +122,8 @@ pub async fn trial(
     if checks.iter().all(|check| check.kind == Kind::Install) {
         return Ok(none(checks, "there is nothing to be checked with"));
     }
-    let room = Room { sandbox, bench, cancel, until: Instant::now() + bench.limits.wall * TIMES };
+    let room =
+        Room { sandbox, bench, cancel, until: Instant::now() + bench.limits.wall.saturating_mul(TIMES).min(MAX_TIME) };
     let after = room.furnish(subject, checks).await?;
     let mut before: Option<Furnished> = None;
     let mut tried = Vec::new();
@@ -123,6 +137,10 @@ pub async fn trial(
                 let then = room.run(before, check).await?;
                 failure.before = matches!(&then, Outcome::Failed(then) if same(then, failure));
             }
+        }
+        if let Some(told) = bench.told {
+            // Whoever does not listen any more needs not hear it.
+            told.send(format!("{}: {}", check.kind.name(), outcome.word())).ok();
         }
         tried.push(Tried { check: check.clone(), outcome });
     }
@@ -405,7 +423,8 @@ fn note(Tried { check, outcome }: &Tried) -> CheckNote {
     CheckNote { what, outcome }
 }
 
-fn numbers(counts: Option<&Counts>) -> String {
+/// `: 3 passed, 1 failed`; nothing where nobody counted.
+pub fn numbers(counts: Option<&Counts>) -> String {
     let Some(counts) = counts else { return String::new() };
     let mut parts = vec![format!("{} passed", counts.passed)];
     if counts.failed > 0 {

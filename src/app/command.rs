@@ -4,7 +4,7 @@ use crate::artifact::Reply;
 use crate::artifact::reply::{About, Status, StatusLine};
 use crate::domain::{
     Asker, CommandTarget, ContributeTarget, Conversation, FixTarget, Job, PullNumber, ReviewTarget, Verb, fix_group,
-    issue_group,
+    issue_group, test_group,
 };
 use crate::github::{Pull, Repo};
 use crate::queue::Leased;
@@ -19,9 +19,9 @@ const RECENT: usize = 5;
 const DETAIL: usize = 200;
 
 /// What a verb comes to: said first, then done, so that a placeholder never overwrites an outcome.
-struct Obeyed {
-    reply: Reply,
-    job: Option<Job>,
+pub(super) struct Obeyed {
+    pub(super) reply: Reply,
+    pub(super) job: Option<Job>,
 }
 
 impl App {
@@ -69,6 +69,7 @@ impl App {
         let Enqueued::Existing(id) = enqueued else { return Ok(None) };
         let answered_at = match self.store.job(id).await?.and_then(|row| row.job) {
             Some(Job::Fix(other)) => Some(other.comment),
+            Some(Job::Test(other)) => Some(other.comment),
             Some(Job::Contribute(other)) => other.comment,
             Some(Job::Review(_) | Job::Delivery { .. } | Job::Command(_) | Job::Monitor(_)) | None => return Ok(None),
         };
@@ -111,8 +112,15 @@ impl App {
             }
             (Verb::Retry, _) => self.retry(target, pull, repo).await?,
             (Verb::Review, None) => not_here(verb, "only pull requests are reviewed"),
-            (Verb::Review | Verb::Fix, Some(pull)) if !pull.is_open() => not_here(verb, "the pull request is closed"),
+            (Verb::Test, None) => not_here(verb, "only pull requests are run"),
+            (Verb::Review | Verb::Fix | Verb::Test, Some(pull)) if !pull.is_open() => {
+                not_here(verb, "the pull request is closed")
+            }
             (Verb::Review, Some(pull)) => review(target, pull),
+            (Verb::Test, Some(pull)) => match self.configuration(repo, None).await?.for_checks() {
+                Err(why) => not_here(verb, &why),
+                Ok(_) => super::test::ask(target, pull, repo.id(), target.commit.as_deref()),
+            },
             (Verb::Fix, None) if !target.issue.open => not_here(verb, "the issue is closed"),
             (Verb::Fix, _) => match (self.configuration(repo, None).await?.for_changes(), pull) {
                 (Err(why), _) => not_here(verb, &why),
@@ -142,6 +150,11 @@ impl App {
                 let anew = match (job, pull) {
                     (Job::Review(_), Some(pull)) => review(target, pull),
                     (Job::Fix(_), Some(pull)) => fix(target, pull, repo),
+                    // Somebody has named the commit of a fork: that holds for this commit alone.
+                    (Job::Test(last), Some(pull)) => {
+                        let named = last.named.then(|| last.head.as_str().to_owned());
+                        super::test::ask(target, pull, repo.id(), named.as_deref())
+                    }
                     (Job::Contribute(_), None) => contribute(target),
                     _ => only(Reply::NothingToRetry),
                 };
@@ -168,7 +181,7 @@ impl App {
     }
 }
 
-fn only(reply: Reply) -> Obeyed {
+pub(super) fn only(reply: Reply) -> Obeyed {
     Obeyed { reply, job: None }
 }
 
@@ -244,7 +257,8 @@ fn contribute(target: &CommandTarget) -> Obeyed {
 fn groups(target: &CommandTarget) -> Vec<String> {
     let (repository, number) = (target.place.repository, PullNumber(target.issue.number.0));
     if target.issue.pull {
-        vec![format!("pull/{repository}/{number}"), fix_group(repository, number)]
+        let (fixes, tests) = (fix_group(repository, number), test_group(repository, number));
+        vec![format!("pull/{repository}/{number}"), fixes, tests]
     } else {
         vec![issue_group(repository, target.issue.number)]
     }
@@ -262,6 +276,7 @@ fn unfinished(job: &JobRow) -> Option<StatusLine> {
         head: match &job.job {
             Some(Job::Review(target)) => Some(target.head.short().to_owned()),
             Some(Job::Fix(target)) => Some(target.head.short().to_owned()),
+            Some(Job::Test(target)) => Some(target.head.short().to_owned()),
             Some(Job::Delivery { .. } | Job::Command(_) | Job::Contribute(_) | Job::Monitor(_)) | None => None,
         },
         state: state.to_owned(),

@@ -4,8 +4,8 @@ use crate::artifact::reply::About;
 use crate::artifact::{Reply, ReplyIntent};
 use crate::config::{CONFIG_PATH, RepoConfig};
 use crate::domain::{
-    CommandTarget, ContributeTarget, DeliveryId, Event, InstallationAction, InstallationEvent, IssueNumber, Job,
-    Millis, Pinned, Place, ReviewTarget, Sender, fix_group,
+    Checks, CommandTarget, ContributeTarget, DeliveryId, Event, InstallationAction, InstallationEvent, IssueNumber,
+    Job, Millis, Pinned, Place, ReviewTarget, Sender, fix_group, test_group,
 };
 use crate::github::{self, Reaction, Repo, payload::Parsed};
 use crate::publish::ReactTo;
@@ -33,6 +33,20 @@ impl Configured {
     pub fn notice(&self) -> Option<String> {
         let problem = self.problem.as_ref()?;
         Some(format!("`{CONFIG_PATH}` on the default branch is not valid, so defaults apply: {problem}"))
+    }
+
+    /// For those who run what the repository says: a file that cannot be read may forbid it.
+    ///
+    /// # Errors
+    /// Why nothing is run, for the asker.
+    pub fn for_checks(self) -> Result<RepoConfig, String> {
+        match (self.problem, self.config.checks) {
+            (Some(problem), _) => Err(format!(
+                "`{CONFIG_PATH}` on the default branch is not valid, and nothing is run until it is: {problem}"
+            )),
+            (None, Checks::Off) => Err("this repository's configuration says `checks: off`".to_owned()),
+            (None, Checks::Auto | Checks::Require) => Ok(self.config),
+        }
     }
 
     /// For those who write to the repository: a file that cannot be read may forbid it, or protect paths.
@@ -225,6 +239,11 @@ impl App {
             let fixes = fix_group(target.repository, target.number);
             let same_head = format!("{fixes}@{}", target.head);
             self.store.cancel_group(&fixes, Some(&same_head), "overtaken by a newer commit").await?;
+        }
+        if !target.forced {
+            let tests = test_group(target.repository, target.number);
+            let same_head = format!("{tests}@{}", target.head);
+            self.store.cancel_group(&tests, Some(&same_head), "the head has moved").await?;
         }
         let enqueued = self.store.enqueue(&job, self.now_because(cause)).await?;
         Ok(handled(under_way(enqueued, key)))

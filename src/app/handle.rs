@@ -21,6 +21,7 @@ impl App {
             Job::Review(target) => self.review(target, &leased).await,
             Job::Command(target) => self.command(target, &leased).await,
             Job::Fix(target) => self.fix(target, &leased).await,
+            Job::Test(target) => self.test(target, &leased).await,
             Job::Contribute(target) => self.contribute(target, &leased).await,
             Job::Monitor(target) => self.monitor(target, &leased).await,
         };
@@ -53,6 +54,7 @@ fn owner(job: &Job) -> Option<&str> {
         Job::Review(target) => target.repo.owner(),
         Job::Command(target) => target.place.repo.owner(),
         Job::Fix(target) => target.place.repo.owner(),
+        Job::Test(target) => target.place.repo.owner(),
         Job::Contribute(target) => target.place.repo.owner(),
         Job::Monitor(target) => target.place.repo.owner(),
     })

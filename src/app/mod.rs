@@ -24,6 +24,7 @@ mod review;
 pub mod runs;
 pub mod scout;
 pub mod setup;
+mod test;
 mod trial;
 mod wire;
 

@@ -1,5 +1,6 @@
 //! What the repository's own checks say of a change of ours, before anybody sees it.
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::bench::Bench;
@@ -40,7 +41,7 @@ impl App {
             Checks::Auto | Checks::Require => {
                 let all = checks(base, &config.commands).await.map_err(super::contribute::of_agent)?;
                 let subject = Subject { repository, tree: new, base: Some(base), trust: Trust::Default };
-                let tried = tried(&self.bench, subject, &all, cancel).await?;
+                let tried = tried(&self.bench, subject, &all, None, cancel).await?;
                 journal.say(&said(&tried)).await?;
                 if tried.is_empty() {
                     vec![not_run("none were found in this repository")]
@@ -57,13 +58,14 @@ impl App {
     }
 }
 
-async fn tried(
+pub(super) async fn tried(
     bench: &Bench,
     subject: Subject<'_>,
     all: &[Check],
+    told: Option<&UnboundedSender<String>>,
     cancel: &CancellationToken,
 ) -> Result<Vec<Tried>, Error> {
-    let at = trial::Bench { sandbox: bench.sandbox().await, limits: bench.limits(), cache: bench.cache() };
+    let at = trial::Bench { sandbox: bench.sandbox().await, limits: bench.limits(), cache: bench.cache(), told };
     Ok(trial::trial(at, subject, all, cancel).await?)
 }
 
@@ -94,7 +96,7 @@ fn against(note: &CheckNote) -> Option<String> {
     }
 }
 
-fn said(tried: &[Tried]) -> String {
+pub(super) fn said(tried: &[Tried]) -> String {
     if tried.is_empty() {
         return "the repository has no checks of its own".to_owned();
     }

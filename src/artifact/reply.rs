@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{CommentId, Conversation, IssueNumber, PullNumber, RunId, Verb};
+use crate::domain::{CommentId, Conversation, IssueNumber, PullNumber, RunId, Untrusted, Verb};
 
 /// One thing said in a conversation, in a comment of ours that is edited in place when there is more to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +84,20 @@ pub enum Reply {
     NothingToFix {
         why: String,
     },
+    /// Nothing was run: a fork's head, or another commit than the one that was named, is run only by its name.
+    NameTheHead {
+        /// Whole.
+        head: String,
+        named: Option<String>,
+        fork: bool,
+    },
+    /// The repository's own checks over a pull request's head; none where there are none.
+    Tested {
+        head: String,
+        /// What the head is by now, where it has moved.
+        moved: Option<String>,
+        checks: Vec<TestedCheck>,
+    },
     /// The issue has its pull request.
     PullOpened {
         number: PullNumber,
@@ -130,6 +144,42 @@ pub enum Stalled {
     ChecksFailed { checks: Vec<String>, since: String },
 }
 
+/// One command and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestedCheck {
+    /// `format`, `lint`, `build`, `test`.
+    pub kind: String,
+    pub command: String,
+    /// The folder; empty for the root.
+    pub dir: String,
+    pub outcome: TestedOutcome,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum TestedOutcome {
+    /// `numbers` is `3 passed, 1 skipped`, or nothing where nobody counted.
+    Passed {
+        numbers: String,
+        millis: u64,
+    },
+    Failed {
+        why: String,
+        numbers: String,
+        millis: u64,
+        /// Tests or files, and how many more there are.
+        names: Vec<String>,
+        more: usize,
+        /// The end of what it printed.
+        tail: Untrusted,
+        /// The same failed before the change.
+        before: bool,
+    },
+    NotRun {
+        why: String,
+    },
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixNote {
     pub rule: String,
@@ -146,7 +196,7 @@ pub struct Status {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusLine {
-    /// `review`, `fix`, `contribute`.
+    /// `review`, `fix`, `test`, `contribute`.
     pub what: String,
     /// Abbreviated commit, where there is one.
     pub head: Option<String>,

@@ -1,7 +1,7 @@
 //! Reads what a comment asks for.
 //!
 //! Promise: a command is a line that stands alone, plain and visible to every reader; the same text gives the same commands.
-//! Never: no I/O, no arguments, no settings; a line that says more than a verb is not obeyed.
+//! Never: no I/O, no settings, no argument but the commit of `test`; a line that says more is not obeyed.
 
 mod element;
 mod line;
@@ -33,6 +33,8 @@ pub struct Names {
 pub struct Commands {
     /// In order of first mention, without repeats.
     pub verbs: Vec<Verb>,
+    /// The commit that `test` names, in lower case, 7 to 64 hex digits; of several the first.
+    pub commit: Option<String>,
     /// The first word of lines that call us and say something else than a verb, as it was written, without repeats; at
     /// most three, each of at most 40 characters, none of them hidden. `…` stands for what is not repeated: more words,
     /// the value after a `=`, the rest of a long word.
@@ -60,13 +62,22 @@ impl Commands {
         let mut commands = Self::default();
         for one in said {
             match one {
-                Said::Verb(verb) if commands.verbs.contains(&verb) => {}
-                Said::Verb(verb) => commands.verbs.push(verb),
+                Said::Verb(verb) => commands.add(verb),
+                Said::Test(commit) => {
+                    commands.add(Verb::Test);
+                    commands.commit.get_or_insert(commit);
+                }
                 Said::Unknown(word) if commands.unknown.len() == MAX_UNKNOWN || commands.unknown.contains(&word) => {}
                 Said::Unknown(word) => commands.unknown.push(word),
             }
         }
         commands
+    }
+
+    fn add(&mut self, verb: Verb) {
+        if !self.verbs.contains(&verb) {
+            self.verbs.push(verb);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::stdx::text::edits;
 const MAX_CHARS: usize = 40;
 
 /// What other bots and people call our verbs.
-const ALIASES: [(&str, Verb); 36] = [
+const ALIASES: [(&str, Verb); 39] = [
     ("re-review", Verb::Review),
     ("rereview", Verb::Review),
     ("recheck", Verb::Review),
@@ -23,6 +23,9 @@ const ALIASES: [(&str, Verb); 36] = [
     ("resolve", Verb::Fix),
     ("implement", Verb::Fix),
     ("contribute", Verb::Fix),
+    ("retest", Verb::Test),
+    ("verify", Verb::Test),
+    ("ci", Verb::Test),
     ("info", Verb::Status),
     ("state", Verb::Status),
     ("progress", Verb::Status),

@@ -18,6 +18,8 @@ pub enum Job {
     Command(Box<CommandTarget>),
     /// Commit the mechanical fixes that remain in a pull request.
     Fix(FixTarget),
+    /// Run the repository's own checks over a pull request's head.
+    Test(TestTarget),
     /// Make the change that an issue asks for, and open a pull request with it.
     Contribute(Box<ContributeTarget>),
     /// Look at what has become of a pull request that we opened for an issue.
@@ -35,6 +37,9 @@ pub struct CommandTarget {
     /// SHA-256 of the comment's text: an edited comment is another request.
     pub text: String,
     pub verbs: Vec<Verb>,
+    /// The commit that `test` names, as it was written in lower case: 7 hex digits or more.
+    #[serde(default)]
+    pub commit: Option<String>,
     pub unknown: Vec<UnknownWord>,
     pub by: Sender,
 }
@@ -61,6 +66,19 @@ pub struct FixTarget {
     /// The head when the command was given; nothing is pushed onto another one.
     pub head: Sha,
     pub base_ref: String,
+    /// Where the answer goes.
+    pub comment: CommentId,
+    pub by: Sender,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestTarget {
+    pub place: Place,
+    pub number: PullNumber,
+    /// The head when the command was obeyed; no other commit is run.
+    pub head: Sha,
+    /// The asker named this commit. A fork's is not run without.
+    pub named: bool,
     /// Where the answer goes.
     pub comment: CommentId,
     pub by: Sender,
@@ -125,7 +143,7 @@ pub struct ReviewTarget {
 
 impl Job {
     /// Every `kind` there is.
-    pub const KINDS: [&'static str; 6] = ["delivery", "review", "command", "fix", "contribute", "monitor"];
+    pub const KINDS: [&'static str; 7] = ["delivery", "review", "command", "fix", "test", "contribute", "monitor"];
 
     pub fn kind(&self) -> &'static str {
         match self {
@@ -133,6 +151,7 @@ impl Job {
             Self::Review(_) => "review",
             Self::Command(_) => "command",
             Self::Fix(_) => "fix",
+            Self::Test(_) => "test",
             Self::Contribute(_) => "contribute",
             Self::Monitor(_) => "monitor",
         }
@@ -145,6 +164,7 @@ impl Job {
             Self::Review(target) => target.key(),
             Self::Command(target) => target.key(),
             Self::Fix(target) => target.key(),
+            Self::Test(target) => target.key(),
             Self::Contribute(target) => target.key(),
             Self::Monitor(target) => target.key(),
         }
@@ -157,6 +177,7 @@ impl Job {
             Self::Review(target) => Some(target.group()),
             Self::Command(target) => Some(target.group()),
             Self::Fix(target) => Some(target.group()),
+            Self::Test(target) => Some(target.group()),
             Self::Contribute(target) => Some(target.group()),
             Self::Monitor(target) => Some(target.group()),
         }
@@ -212,6 +233,18 @@ impl FixTarget {
     }
 }
 
+impl TestTarget {
+    /// `test/<repository id>/<number>@<head>`.
+    pub fn key(&self) -> String {
+        format!("{}@{}", self.group(), self.head)
+    }
+
+    /// Its own: a review need not wait for it.
+    pub fn group(&self) -> String {
+        test_group(self.place.repository, self.number)
+    }
+}
+
 impl ContributeTarget {
     /// `contribute/<repository id>/<issue>`: also what marks the branch's commit and the pull request.
     pub fn key(&self) -> String {
@@ -246,6 +279,11 @@ pub fn contribution_key(repository: RepositoryId, issue: IssueNumber) -> String 
 /// `fix/<repository id>/<number>`.
 pub fn fix_group(repository: RepositoryId, pull: PullNumber) -> String {
     format!("fix/{repository}/{pull}")
+}
+
+/// `test/<repository id>/<number>`.
+pub fn test_group(repository: RepositoryId, pull: PullNumber) -> String {
+    format!("test/{repository}/{pull}")
 }
 
 /// `command/<repository id>/<number>`.

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod job;
 pub mod outcome;
 pub mod ready;
+pub mod redact;
 pub mod secret;
 pub mod untrusted;
 pub mod verb;
@@ -30,11 +31,12 @@ pub use ids::{
     CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha,
 };
 pub use job::{
-    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, UnknownWord,
-    command_group, contribution_key, fix_group, issue_group,
+    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, TestTarget,
+    UnknownWord, command_group, contribution_key, fix_group, issue_group, test_group,
 };
 pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
 pub use ready::Ready;
+pub use redact::redact;
 pub use secret::Secret;
 pub use untrusted::Untrusted;
 pub use verb::{Conversation, Verb};

@@ -22,6 +22,8 @@ pub enum Verb {
     Review,
     /// On a pull request: commit the mechanical fixes. On an issue: make the change that it asks for.
     Fix,
+    /// Run the repository's own checks over the pull request's head.
+    Test,
     /// What was done and what runs.
     Status,
     /// End what runs.
@@ -32,12 +34,14 @@ pub enum Verb {
 }
 
 impl Verb {
-    pub const ALL: [Self; 6] = [Self::Review, Self::Fix, Self::Status, Self::Cancel, Self::Retry, Self::Help];
+    pub const ALL: [Self; 7] =
+        [Self::Review, Self::Fix, Self::Test, Self::Status, Self::Cancel, Self::Retry, Self::Help];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Review => "review",
             Self::Fix => "fix",
+            Self::Test => "test",
             Self::Status => "status",
             Self::Cancel => "cancel",
             Self::Retry => "retry",
@@ -52,6 +56,10 @@ impl Verb {
             (Self::Review, Conversation::Issue) => None,
             (Self::Fix, Conversation::Pull) => Some("commit the mechanical fixes that remain"),
             (Self::Fix, Conversation::Issue) => Some("make the change that the issue asks for, as a pull request"),
+            (Self::Test, Conversation::Pull) => {
+                Some("run the repository's own checks over the latest commit; for a fork write `/swarm test COMMIT`")
+            }
+            (Self::Test, Conversation::Issue) => None,
             (Self::Status, _) => Some("say what was done here and what is running"),
             (Self::Cancel, _) => Some("end what is running here"),
             (Self::Retry, _) => Some("try again what failed here last"),

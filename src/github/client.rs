@@ -19,8 +19,7 @@ use super::Options;
 use super::endpoint::{Access, Effect, Endpoint, encode};
 use super::error::Error;
 use super::limits::{Lane, Limits, Resource, is_limit};
-use super::redact::redact;
-use crate::domain::{Clock, RepositoryId, Secret};
+use crate::domain::{Clock, RepositoryId, Secret, redact};
 use crate::meter::Meter;
 use crate::stdx::text;
 

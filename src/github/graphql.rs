@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::client::{self, Call};
 use super::endpoint::Endpoint;
 use super::error::Error;
-use super::redact::redact;
 use super::{Repo, linked, thread};
+use crate::domain::redact;
 
 /// The documents this room sends, by endpoint name.
 pub const DOCUMENTS: [(&str, &str); 4] = [

@@ -42,8 +42,8 @@ pub const REFUSALS: [&str; 9] =
     ["unsigned", "too-large", "too-slow", "crowded", "broken-off", "content-type", "malformed", "method", "not-stored"];
 /// How an attempt at a job ends.
 const ATTEMPTS: [&str; 6] = ["completed", "retried", "postponed", "discarded", "cancelled", "lease-lost"];
-const FLOWS: [&str; 4] = ["review", "fix", "contribute", "monitor"];
-const RUN_OUTCOMES: [&str; 14] = [
+const FLOWS: [&str; 5] = ["review", "fix", "test", "contribute", "monitor"];
+const RUN_OUTCOMES: [&str; 17] = [
     "clean",
     "findings",
     "nothing-to-review",
@@ -51,6 +51,9 @@ const RUN_OUTCOMES: [&str; 14] = [
     "changed",
     "declined",
     "nothing-to-do",
+    "passed",
+    "checks-failed",
+    "not-run",
     "watched",
     "merged",
     "closed",

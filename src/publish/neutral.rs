@@ -3,7 +3,7 @@
 //! Whatever could act (a mention, a reference, an address, markup, a command) is put into a code span: GitHub links,
 //! notifies and renders nothing there. The rest is escaped.
 
-use crate::github::redact;
+use crate::domain::redact;
 
 /// One line of prose: active words become code, secrets are masked, hidden characters made visible.
 pub(super) fn prose(text: &str) -> String {
@@ -121,14 +121,37 @@ pub(super) fn fenced(info: &str, content: &str) -> String {
     if content.is_empty() { format!("{fence}{info}\n{fence}") } else { format!("{fence}{info}\n{content}\n{fence}") }
 }
 
+/// What a program printed, as a block that nothing in it can end: secrets are masked, hidden characters made visible, and no
+/// line begins with what a comment bot takes as a command. Of a long one the end is left, in at most so many UTF-16 units.
+pub(super) fn output(text: &str, most: usize) -> String {
+    let text = visible(&redact(&text.replace("\r\n", "\n").replace('\r', "\n"), &[]));
+    let mut lines = Vec::new();
+    let mut left = most;
+    for line in text.trim_end().lines().rev() {
+        let line = if is_command(line) { format!("· {line}") } else { line.to_owned() };
+        let size = line.encode_utf16().count() + 1;
+        if size > left {
+            lines.push("[… the beginning was left out …]".to_owned());
+            break;
+        }
+        left -= size;
+        lines.push(line);
+    }
+    lines.reverse();
+    fenced("text", lines.join("\n").trim_matches('\n'))
+}
+
 /// Whether the text can stand verbatim where a person will accept it with one click: nothing hidden, no secret,
 /// nothing that a comment bot takes as a command.
 pub(super) fn is_honest(text: &str) -> bool {
-    let command = |line: &str| {
-        line.trim_start().strip_prefix('/').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
-            && !line.trim_start()[1..].contains('/')
-    };
-    !text.chars().any(is_hidden) && redact(text, &[]) == text && !text.lines().any(command)
+    !text.chars().any(is_hidden) && redact(text, &[]) == text && !text.lines().any(is_command)
+}
+
+/// `/approve`; a path has another slash.
+fn is_command(line: &str) -> bool {
+    let line = line.trim_start();
+    line.strip_prefix('/')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()) && !rest.contains('/'))
 }
 
 /// Characters that change what a reader sees without being seen.

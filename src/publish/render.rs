@@ -5,6 +5,7 @@
 mod plan;
 pub(super) mod pull;
 pub(super) mod reply;
+mod tested;
 
 pub use plan::{kind_name, plan};
 
@@ -150,7 +151,7 @@ pub fn report(findings: &[Finding], coverage_of: &Coverage, outcome: &Outcome, s
                 if fix.replacement.is_empty() { format!("Delete {lines}.") } else { format!("Instead of {lines}:") };
             blocks.push(instead);
             if !fix.replacement.is_empty() {
-                blocks.push(fenced("", &crate::github::redact(&fix.replacement, &[])));
+                blocks.push(fenced("", &crate::domain::redact(&fix.replacement, &[])));
             }
         }
         let reference = finding.reference.as_deref().map(|text| format!("{} · ", reference(text))).unwrap_or_default();

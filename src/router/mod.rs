@@ -10,7 +10,7 @@ use crate::config::RepoConfig;
 use crate::domain::{
     Action, Asker, CommandTarget, CommentAction, CommentEvent, ContributeTarget, Event, IssueAction, IssueEvent,
     MonitorTarget, Place, PullActivity, PullEvent, PullNumber, ReviewTarget, Sender, UnknownWord, fix_group,
-    issue_group,
+    issue_group, test_group,
 };
 use crate::stdx::hash;
 
@@ -144,7 +144,7 @@ fn of_comment(names: &Names, event: &CommentEvent) -> Route {
     if event.sender.bot || event.author.bot {
         return Route::Ignore("a bot's comment".into());
     }
-    let Commands { verbs, unknown, .. } = match &event.action {
+    let Commands { verbs, commit, unknown } = match &event.action {
         CommentAction::Created => command::parse(&event.body, names),
         CommentAction::Edited { .. } if event.author.id != event.sender.id => {
             return Route::Ignore("edited by somebody else than its author".into());
@@ -162,6 +162,7 @@ fn of_comment(names: &Names, event: &CommentEvent) -> Route {
         comment: event.comment,
         text: hash::sha256(event.body.open().as_bytes()),
         verbs,
+        commit,
         unknown: unknown.into_iter().map(|word| UnknownWord { nearest: command::nearest(&word), word }).collect(),
         by: event.sender.clone(),
     }))
@@ -187,7 +188,9 @@ fn review(config: &RepoConfig, names: &Names, pull: &PullEvent) -> Route {
 }
 
 fn cancel(pull: &PullEvent, reason: &'static str) -> Route {
-    Route::Cancel { groups: vec![target(pull).group(), fix_group(pull.repository, pull.number)], reason }
+    let (repository, number) = (pull.repository, pull.number);
+    let groups = vec![target(pull).group(), fix_group(repository, number), test_group(repository, number)];
+    Route::Cancel { groups, reason }
 }
 
 fn target(pull: &PullEvent) -> ReviewTarget {
@@ -334,6 +337,7 @@ mod tests {
     #[test]
     fn commands_are_read_from_new_comments_and_from_what_an_edit_added() {
         check_event(Event::Comment(comment(CommentAction::Created, "/swarm fix")), "[Fix]");
+        check_event(Event::Comment(comment(CommentAction::Created, "/swarm test abc1234")), "[Test]");
         check_event(Event::Comment(comment(CommentAction::Created, "hello")), "ignore: no command");
         let before = |text: &str| CommentAction::Edited { before: Some(Untrusted::new(text)) };
         check_event(Event::Comment(comment(before("/swarm fix"), "/swarm fix\n/swarm status")), "[Status]");

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::Untrusted;
+use crate::domain::{Untrusted, redact};
 use crate::stdx::text;
 
 /// Of what is kept, one part of so many is the beginning.
@@ -49,14 +49,14 @@ impl Kept {
             let dropped = self.total - (head.len() + tail.len()) as u64;
             format!("{}\n[… {} left out …]\n{}", plain(head).trim_end(), text::binary_size(dropped), plain(tail))
         };
-        Output { text: Untrusted::new(text), bytes: self.total, left_out }
+        Output { text: Untrusted::new(redact(&text, &[])), bytes: self.total, left_out }
     }
 }
 
 /// Both streams of a command in the order of their writing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// Without terminal escapes; where the middle is missing, a line says so.
+    /// Without terminal escapes, and without what is shaped like a secret; where the middle is missing, a line says so.
     pub text: Untrusted,
     /// That were printed.
     pub bytes: u64,

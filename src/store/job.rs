@@ -99,7 +99,7 @@ pub struct JobFilter {
 }
 
 /// A comment says that the job is under way, and waits for its outcome.
-const OWES_AN_ANSWER: &str = "kind IN ('fix', 'contribute') AND json_extract(payload, '$.comment') IS NOT NULL";
+const OWES_AN_ANSWER: &str = "kind IN ('fix', 'test', 'contribute') AND json_extract(payload, '$.comment') IS NOT NULL";
 
 impl Store {
     /// Puts a job in, unless an unfinished one with its unique key is there. The database decides, also among callers at once.

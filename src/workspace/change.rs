@@ -137,6 +137,16 @@ impl Change {
         Tree(self.clone())
     }
 
+    /// The old side alone: the merge base as it is, for what must not come from the change.
+    ///
+    /// # Errors
+    /// Its object ids are damaged.
+    pub fn base_tree(&self) -> Result<Tree, Error> {
+        let inner = &self.inner;
+        let base = Point { commit: git::oid(&self.base)?, tree: inner.base_tree };
+        Self::new(inner.store.clone(), base, base, false, inner.within.clone(), inner.limits.clone()).map(Tree)
+    }
+
     /// From this new side to another tree in the same store.
     pub(super) fn onward(&self, tree: Oid) -> Result<Self, Error> {
         let (inner, commit) = (&self.inner, git::oid(&self.head)?);

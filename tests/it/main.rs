@@ -47,6 +47,7 @@ mod store;
 mod support;
 mod swarm_faults;
 mod sweep;
+mod test_command;
 mod trial;
 mod webhook;
 mod workspace;

@@ -7,7 +7,7 @@ use crate::sandbox;
 use crate::support::world::{REPO, World};
 
 /// A repository with that configuration, a defect, and what its checks need.
-async fn with_checks(config: &str, files: &[(&str, &str)]) -> World {
+pub(crate) async fn with_checks(config: &str, files: &[(&str, &str)]) -> World {
     let world = World::start().await;
     let mut change = Change::new().write("src/a.py", UNSAFE).write(".github/octoswarm.yml", config);
     for (path, text) in files {
@@ -19,7 +19,7 @@ async fn with_checks(config: &str, files: &[(&str, &str)]) -> World {
 }
 
 /// Whether this machine has a sandbox; says so aloud where it has none.
-async fn sandboxed() -> bool {
+pub(crate) async fn sandboxed() -> bool {
     sandbox::place().await.is_some()
 }
 

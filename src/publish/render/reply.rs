@@ -1,6 +1,6 @@
 //! What we answer people, as Markdown. Whatever they, their code or GitHub wrote is shown and does nothing else.
 
-use super::{BUDGET, FOOTER, fit, units};
+use super::{BUDGET, FOOTER, fit, tested, units};
 use crate::artifact::Reply;
 use crate::artifact::reply::{FixNote, Stalled, Status, StatusLine};
 use crate::domain::{Conversation, RunId, Sha, Verb};
@@ -72,6 +72,8 @@ fn said(reply: &Reply, slug: &str) -> Vec<String> {
         }
         Reply::Fixed { commit, files, fixes, left } => fixed(commit, *files, fixes, *left),
         Reply::NothingToFix { why } => vec![format!("**Nothing was changed.** {}", sentence(why))],
+        Reply::NameTheHead { head, named, fork } => vec![tested::name_the_head(head, named.as_deref(), *fork)],
+        Reply::Tested { head, moved, checks } => tested::tested(head, moved.as_deref(), checks),
         Reply::PullOpened { number, adopted, draft } => {
             let found = if *adopted { " It was open already." } else { "" };
             let next = if *draft {
@@ -116,8 +118,9 @@ fn help(on: Conversation, slug: &str) -> Vec<String> {
                     .to_owned(),
             ),
             format!(
-                "Pull requests have {}, too, and another {}, which commits mechanical fixes.",
+                "Pull requests have {} and {}, too, and another {}, which commits mechanical fixes.",
                 command(Verb::Review),
+                command(Verb::Test),
                 command(Verb::Fix)
             ),
         ),
@@ -239,12 +242,12 @@ fn escalated(stalled: &[Stalled], days: u32) -> Vec<String> {
 }
 
 /// `/swarm review`. In a code span, so that it is no command of ours or of another bot.
-fn command(verb: Verb) -> String {
+pub(super) fn command(verb: Verb) -> String {
     format!("`/swarm {verb}`")
 }
 
 /// A commit: the seven digits that people read, if it is one.
-fn commit(text: &str) -> String {
+pub(super) fn commit(text: &str) -> String {
     match Sha::parse(text) {
         Some(sha) => code(sha.short()),
         None => name(text),
@@ -252,7 +255,7 @@ fn commit(text: &str) -> String {
 }
 
 /// A name that somebody else chose.
-fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     code(&truncate_chars(text.trim(), NAME))
 }
 

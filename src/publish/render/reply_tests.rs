@@ -1,5 +1,6 @@
 use super::*;
-use crate::domain::PullNumber;
+use crate::artifact::reply::{TestedCheck, TestedOutcome};
+use crate::domain::{PullNumber, Untrusted};
 use crate::publish::render::tests::{HOSTILE, assert_inert};
 
 const MARKER: &str = "<!-- octoswarm:v1 answer 7/1 -->";
@@ -45,6 +46,8 @@ fn every(text: &str) -> Vec<Reply> {
             left: 3,
         },
         Reply::NothingToFix { why: one.clone() },
+        Reply::NameTheHead { head: one.clone(), named: Some(one.clone()), fork: true },
+        Reply::Tested { head: one.clone(), moved: Some(one.clone()), checks: tested(text) },
         Reply::PullOpened { number, adopted: true, draft: true },
         Reply::AlreadyAddressed { number, author: one.clone() },
         Reply::CannotSolve { understood: many.clone(), plan: many.clone(), files: many.clone(), why: many },
@@ -73,6 +76,8 @@ fn every(text: &str) -> Vec<Reply> {
             | Reply::Working { .. }
             | Reply::Fixed { .. }
             | Reply::NothingToFix { .. }
+            | Reply::NameTheHead { .. }
+            | Reply::Tested { .. }
             | Reply::PullOpened { .. }
             | Reply::AlreadyAddressed { .. }
             | Reply::CannotSolve { .. }
@@ -82,6 +87,42 @@ fn every(text: &str) -> Vec<Reply> {
         }
     }
     all
+}
+
+/// A check of each outcome, and many that failed.
+fn tested(text: &str) -> Vec<TestedCheck> {
+    let check =
+        |outcome| TestedCheck { kind: text.to_owned(), command: text.to_owned(), dir: text.to_owned(), outcome };
+    let failed = TestedOutcome::Failed {
+        why: text.to_owned(),
+        numbers: text.to_owned(),
+        millis: 1_234,
+        names: vec![text.to_owned(); 40],
+        more: 3,
+        tail: Untrusted::new(text),
+        before: true,
+    };
+    let mut all = vec![check(failed); 30];
+    all.push(check(TestedOutcome::Passed { numbers: text.to_owned(), millis: 50 }));
+    all.push(check(TestedOutcome::NotRun { why: text.to_owned() }));
+    all
+}
+
+/// Without what stands between fences.
+fn unfenced(body: &str) -> String {
+    let mut fence: Option<String> = None;
+    let mut out = String::new();
+    for line in body.lines() {
+        let ticks: String = line.chars().take_while(|c| *c == '`').collect();
+        match &fence {
+            Some(open) if line == open => fence = None,
+            Some(_) => {}
+            None if ticks.len() > 2 && line.ends_with("text") => fence = Some(ticks),
+            None => out.push_str(&format!("{line}\n")),
+        }
+    }
+    assert_eq!(fence, None, "a fence is open at the end: {body}");
+    out
 }
 
 #[test]
@@ -94,6 +135,7 @@ fn the_help_on_a_pull_request_lists_what_does_something_there_and_who_may_ask() 
     | --- | --- |
     | `/swarm review` | review the latest commit, also if it was reviewed before |
     | `/swarm fix` | commit the mechanical fixes that remain |
+    | `/swarm test` | run the repository's own checks over the latest commit; for a fork write `/swarm test COMMIT` |
     | `/swarm status` | say what was done here and what is running |
     | `/swarm cancel` | end what is running here |
     | `/swarm retry` | try again what failed here last |
@@ -125,7 +167,7 @@ fn the_help_on_an_issue_lists_what_does_something_there_and_who_may_ask() {
 
     Setting the label on this issue asks for the same as `/swarm fix`. The label is `swarm`, unless `.github/octoswarm.yml` on the default branch names another.
 
-    Pull requests have `/swarm review`, too, and another `/swarm fix`, which commits mechanical fixes.
+    Pull requests have `/swarm review` and `/swarm test`, too, and another `/swarm fix`, which commits mechanical fixes.
 
     Only people who may write to this repository can ask. Anything else in a comment is ignored, and so are commands in quotes and in code, and whatever bots say.
     ");
@@ -355,11 +397,12 @@ fn nothing_that_others_wrote_acts_in_any_reply() {
         for one in every(text) {
             assert_inert(&super::reply(std::slice::from_ref(&one), "octoswarm", None, MARKER), &[12]);
         }
-        let all = every(text);
-        let run = RunId(uuid::Uuid::nil());
-        let body = super::reply(&all, "octoswarm", Some(run), MARKER);
-        assert_inert(&body, &[12]);
-        assert_eq!(body.matches("\n\n---\n\n").count(), all.len() - 1, "{body}");
+        for all in every(text).chunks(SECTIONS) {
+            let run = RunId(uuid::Uuid::nil());
+            let body = super::reply(all, "octoswarm", Some(run), MARKER);
+            assert_inert(&body, &[12]);
+            assert_eq!(unfenced(&body).matches("\n\n---\n\n").count(), all.len() - 1, "{body}");
+        }
     }
 }
 

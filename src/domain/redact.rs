@@ -1,10 +1,10 @@
-//! Takes secrets out of text that leaves the room: errors, logs, comments.
+//! Takes secrets out of text that leaves a room: errors, logs, comments, what a command printed.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::domain::Secret;
+use super::secret::Secret;
 
 const MASK: &str = "[redacted]";
 
@@ -15,6 +15,8 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)",
         r"|\bgh[a-z]_[A-Za-z0-9_.\-]{16,}",
         r"|\bgithub_pat_[A-Za-z0-9_]{16,}",
+        r"|\bglpat-[A-Za-z0-9_\-]{20,}|\bnpm_[A-Za-z0-9]{36}|\bxox[abeoprs]-[A-Za-z0-9\-]{10,}",
+        r"|\bAKIA[0-9A-Z]{16}\b|\bAIza[A-Za-z0-9_\-]{35}|\bsk-(?:proj-|ant-)[A-Za-z0-9_\-]{20,}|\bsk-[A-Za-z0-9]{32,}",
         r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?",
     ))
     .expect("a constant pattern")
@@ -41,12 +43,19 @@ mod tests {
             format!("ghp_{}", "A1".repeat(18)),
             format!("github_pat_{}", "Z9_".repeat(20)),
             jwt,
+            format!("AKIA{}", "A7".repeat(8)),
+            format!("xoxb-{}", "12-ab".repeat(4)),
+            format!("sk-ant-{}", "a1-_B".repeat(8)),
+            format!("sk-{}", "a1B2".repeat(12)),
+            format!("npm_{}", "a1".repeat(18)),
             format!("-----BEGIN RSA PRIVATE {}-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY-----", "KEY"),
             format!("-----BEGIN PRIVATE {}-----\ncut off", "KEY"),
         ] {
             assert_eq!(redact(&format!("before {token}"), &[]), "before [redacted]");
         }
-        assert_eq!(redact("ghs_short and eyJust words", &[]), "ghs_short and eyJust words");
+        for text in ["ghs_short and eyJust words", ".sk-folding-cube-with-a-long-name-of-its-own", "npm_config_cache"] {
+            assert_eq!(redact(text, &[]), text);
+        }
     }
 
     #[test]

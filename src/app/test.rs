@@ -1,0 +1,183 @@
+//! `Job::Test`: the repository's own checks over a pull request's head, on the word of somebody who may write.
+//!
+//! Promise: a fork's code runs only at a commit that such a person has named.
+
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::agent::checks::checks;
+use crate::agent::trial::{Outcome, Subject, Tried, numbers};
+use crate::artifact::Reply;
+use crate::artifact::reply::{About, TestedCheck, TestedOutcome};
+use crate::domain::{CommandTarget, IssueNumber, Job, RepositoryId, RunId, TestTarget, Verb};
+use crate::github::Pull;
+use crate::mailbox::Priority;
+use crate::queue::Leased;
+use crate::sandbox::Trust;
+use crate::store::{NewRun, RunState};
+
+use super::command::{Obeyed, only};
+use super::trial::{said, tried};
+use super::{App, Error};
+
+/// Names that an answer carries of one check.
+const NAMES: usize = 20;
+
+/// What `test` comes to, with the commit that was named.
+pub(super) fn ask(target: &CommandTarget, pull: &Pull, repository: RepositoryId, named: Option<&str>) -> Obeyed {
+    let fork = pull.head_repo != Some(repository);
+    let head = &pull.head_sha;
+    let is_head = match named {
+        // Who makes two commits can make them begin alike: the one that was read stands for the other unless it is named whole.
+        Some(named) if fork => head.as_str() == named,
+        Some(named) => head.as_str().starts_with(named),
+        None => !fork,
+    };
+    if !is_head {
+        let (head, named) = (head.as_str().to_owned(), named.map(str::to_owned));
+        return only(Reply::NameTheHead { head, named, fork });
+    }
+    Obeyed {
+        reply: Reply::Working { what: format!("the repository's own checks at {}", head.short()) },
+        job: Some(Job::Test(TestTarget {
+            place: target.place.clone(),
+            number: pull.number,
+            head: head.clone(),
+            named: named.is_some(),
+            comment: target.comment,
+            by: target.by.clone(),
+        })),
+    }
+}
+
+impl App {
+    pub(super) async fn test(&self, target: &TestTarget, leased: &Leased) -> Result<(), Error> {
+        let run = self
+            .store
+            .start_run(NewRun {
+                kind: "test".into(),
+                repository: Some(target.place.repository),
+                repo: target.place.repo.clone(),
+                number: Some(target.number),
+                head: Some(target.head.clone()),
+                job: Some(leased.id),
+            })
+            .await?;
+        let tested = match self.tested(target, run, leased).await {
+            Err(error) if leased.cancel.is_cancelled() => Err(self.why_cancelled(leased, error).await?),
+            tested => tested,
+        };
+        let reply = match &tested {
+            Ok(reply) => {
+                self.store.meter().run("test", counted(reply));
+                let outcome = json!({ "outcome": counted(reply) });
+                self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
+                Some(reply.clone())
+            }
+            Err(error) => self.failed_run(run, leased, error, "the checks").await?,
+        };
+        if let Some(reply) = reply {
+            let repo = self.repo_now(&target.place).await?;
+            let about = About::Comment { comment: target.comment, topic: Verb::Test.name().into() };
+            self.reply(&repo, IssueNumber(target.number.0), about, Some(run), reply).await?;
+        }
+        tested.map(|_| ())
+    }
+
+    async fn tested(&self, target: &TestTarget, run: RunId, leased: &Leased) -> Result<Reply, Error> {
+        self.may_begin(leased)?;
+        let repo = self.repo_now(&target.place).await?;
+        let pull = repo.pull(target.number).await?;
+        if !pull.is_open() {
+            return Err(Error::Overtaken("the pull request is closed".into()));
+        }
+        if pull.head_sha != target.head {
+            return Err(Error::Overtaken(format!("the head has moved: it is {} now", pull.head_sha.short())));
+        }
+        let fork = pull.head_repo != Some(repo.id());
+        if fork && !target.named {
+            return Err(Error::Overtaken("the branch belongs to a fork, and its commit was not named".into()));
+        }
+        if let Some(has) = self.lacks_write(&repo, &target.by).await? {
+            return Err(Error::Overtaken(format!("`{}` may not write any more: {has}", target.by.login)));
+        }
+        let config = match self.configuration(&repo, None).await?.for_checks() {
+            Ok(config) => config,
+            Err(why) => return Ok(Reply::NotHere { verb: Verb::Test, why }),
+        };
+        let journal = self.journal(run).about(format!("{}#{}", target.place.repo, target.number), Priority::High);
+        journal.say(&format!("testing {}#{}@{}", target.place.repo, target.number, target.head.short())).await?;
+        let change = self
+            .mirrors
+            .pull(self.remote(&repo).await?, target.number, &target.head, &pull.base_ref, &leased.cancel)
+            .await?;
+        let (base, head) = (change.base_tree()?, change.head_tree());
+        // Never from the head: a change must not choose what it is checked with.
+        let all = checks(&base, &config.commands).await.map_err(super::contribute::of_agent)?;
+        let name = target.place.repo.to_string();
+        let trust = if fork { Trust::Stranger(target.number.0) } else { Trust::Default };
+        let subject = Subject { repository: &name, tree: &head, base: Some(&base), trust };
+        let (told, mut lines) = mpsc::unbounded_channel();
+        let trial = async {
+            let done = tried(&self.bench, subject, &all, Some(&told), &leased.cancel).await;
+            drop(told);
+            done
+        };
+        let saying = async {
+            while let Some(line) = lines.recv().await {
+                journal.say(&line).await?;
+            }
+            Ok::<(), Error>(())
+        };
+        let (done, spoken) = tokio::join!(trial, saying);
+        let done = done?;
+        spoken?;
+        journal.say(&said(&done)).await?;
+        let now = repo.pull(target.number).await?.head_sha;
+        Ok(Reply::Tested {
+            head: target.head.as_str().to_owned(),
+            moved: (now != target.head).then(|| now.as_str().to_owned()),
+            checks: done.iter().map(check).collect(),
+        })
+    }
+
+    /// Whatever broke off when the job was told to end, the asker wants to know why it was told to.
+    async fn why_cancelled(&self, leased: &Leased, error: Error) -> Result<Error, Error> {
+        let reason = self.store.job(leased.id).await?.filter(|job| job.cancel_requested_at.is_some());
+        Ok(reason.and_then(|job| job.last_error).map_or(error, Error::Overtaken))
+    }
+}
+
+fn check(Tried { check, outcome }: &Tried) -> TestedCheck {
+    let numbers = |counts| numbers(counts).trim_start_matches(": ").to_owned();
+    let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let outcome = match outcome {
+        Outcome::Passed { counts, took } => {
+            TestedOutcome::Passed { numbers: numbers(counts.as_ref()), millis: millis(*took) }
+        }
+        Outcome::Failed(failure) => TestedOutcome::Failed {
+            why: failure.why.clone(),
+            numbers: numbers(failure.counts.as_ref()),
+            millis: millis(failure.took),
+            names: failure.names.iter().take(NAMES).cloned().collect(),
+            more: failure.names.len().saturating_sub(NAMES),
+            tail: failure.tail.clone(),
+            before: failure.before,
+        },
+        Outcome::NotRun { why } => TestedOutcome::NotRun { why: why.clone() },
+    };
+    TestedCheck { kind: check.kind.name().to_owned(), command: check.line.clone(), dir: check.dir.clone(), outcome }
+}
+
+/// How the run is counted. One check that did not run leaves the whole unsaid.
+fn counted(reply: &Reply) -> &'static str {
+    let Reply::Tested { checks, .. } = reply else { return "declined" };
+    let any = |wanted: fn(&TestedOutcome) -> bool| checks.iter().any(|check| wanted(&check.outcome));
+    if any(|outcome| matches!(outcome, TestedOutcome::Failed { .. })) {
+        "checks-failed"
+    } else if checks.is_empty() || any(|outcome| matches!(outcome, TestedOutcome::NotRun { .. })) {
+        "not-run"
+    } else {
+        "passed"
+    }
+}
