@@ -329,7 +329,10 @@ fn judge(check: &Check, ran: &Ran) -> Outcome {
     };
     let names = match (&counted, check.kind) {
         (Some(counts), _) => counts.failing.clone(),
-        (None, Kind::Format) => unformatted(said),
+        // As the repository calls them, not the sandbox.
+        (None, Kind::Format) => {
+            unformatted(said).into_iter().map(|name| name.strip_prefix("/work/").unwrap_or(&name).to_owned()).collect()
+        }
         (None, _) => Vec::new(),
     };
     let tail = Untrusted::new(text_tail(said));
@@ -377,6 +380,11 @@ fn not_installed(install: &Check, ran: &Ran) -> String {
     };
     if !ran.refused.is_empty() {
         why.push_str(&format!("; it wanted to reach {}, which is not allowed", ran.refused.join(", ")));
+    }
+    if let Some(last) =
+        ran.output.text.open().lines().rev().map(text::visible_line).find(|line| !line.trim().is_empty())
+    {
+        why.push_str(&format!("; it said: {}", text::truncate_chars(last.trim(), MAX_LINE)));
     }
     why
 }

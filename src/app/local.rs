@@ -2,6 +2,7 @@
 //! `.github/octoswarm.yml`, as the server does.
 
 mod audit;
+mod checks;
 mod obeyed;
 mod plan;
 mod run;
@@ -32,6 +33,7 @@ use obeyed::Obeyed;
 pub use crate::analysis::RuleInfo;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
+pub use checks::{Check, Commands, Kind, TestedCheck, TestedOutcome};
 pub use obeyed::rule_ids;
 pub use plan::{Planned, Planning, plan};
 pub use run::{Chosen, End, Ran, Running, Told, configs, run};

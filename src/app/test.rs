@@ -6,9 +6,9 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::agent::checks::checks;
-use crate::agent::trial::{Outcome, Subject, Tried, numbers};
+use crate::agent::trial::Subject;
 use crate::artifact::Reply;
-use crate::artifact::reply::{About, TestedCheck, TestedOutcome};
+use crate::artifact::reply::{About, TestedOutcome};
 use crate::domain::{CommandTarget, IssueNumber, Job, RepositoryId, RunId, TestTarget, Verb};
 use crate::github::Pull;
 use crate::mailbox::Priority;
@@ -17,11 +17,8 @@ use crate::sandbox::Trust;
 use crate::store::{NewRun, RunState};
 
 use super::command::{Obeyed, only};
-use super::trial::{said, tried};
+use super::trial::{self, said, tried};
 use super::{App, Error};
-
-/// Names that an answer carries of one check.
-const NAMES: usize = 20;
 
 /// What `test` comes to, with the commit that was named.
 pub(super) fn ask(target: &CommandTarget, pull: &Pull, repository: RepositoryId, named: Option<&str>) -> Obeyed {
@@ -137,7 +134,7 @@ impl App {
         Ok(Reply::Tested {
             head: target.head.as_str().to_owned(),
             moved: (now != target.head).then(|| now.as_str().to_owned()),
-            checks: done.iter().map(check).collect(),
+            checks: done.iter().map(trial::tested).collect(),
         })
     }
 
@@ -146,27 +143,6 @@ impl App {
         let reason = self.store.job(leased.id).await?.filter(|job| job.cancel_requested_at.is_some());
         Ok(reason.and_then(|job| job.last_error).map_or(error, Error::Overtaken))
     }
-}
-
-fn check(Tried { check, outcome }: &Tried) -> TestedCheck {
-    let numbers = |counts| numbers(counts).trim_start_matches(": ").to_owned();
-    let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let outcome = match outcome {
-        Outcome::Passed { counts, took } => {
-            TestedOutcome::Passed { numbers: numbers(counts.as_ref()), millis: millis(*took) }
-        }
-        Outcome::Failed(failure) => TestedOutcome::Failed {
-            why: failure.why.clone(),
-            numbers: numbers(failure.counts.as_ref()),
-            millis: millis(failure.took),
-            names: failure.names.iter().take(NAMES).cloned().collect(),
-            more: failure.names.len().saturating_sub(NAMES),
-            tail: failure.tail.clone(),
-            before: failure.before,
-        },
-        Outcome::NotRun { why } => TestedOutcome::NotRun { why: why.clone() },
-    };
-    TestedCheck { kind: check.kind.name().to_owned(), command: check.line.clone(), dir: check.dir.clone(), outcome }
 }
 
 /// How the run is counted. One check that did not run leaves the whole unsaid.

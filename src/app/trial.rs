@@ -7,15 +7,19 @@ use super::bench::Bench;
 use super::{App, Error};
 use crate::agent::REPOSITORY_CHECKS;
 use crate::agent::checks::{Check, checks};
-use crate::agent::trial::{self, Subject, Tried};
+use crate::agent::trial::{self, Outcome, Subject, Tried, numbers};
 use crate::artifact::PullDraft;
 use crate::artifact::draft::{CheckNote, CheckOutcome};
+use crate::artifact::reply::{TestedCheck, TestedOutcome};
 use crate::config::RepoConfig;
 use crate::domain::Checks;
 use crate::pipeline::Journal;
 use crate::sandbox::Trust;
 use crate::stdx::text::count;
 use crate::workspace::Tree;
+
+/// Names that are told of one check.
+const NAMES: usize = 20;
 
 /// What came of them.
 pub(super) struct Checked {
@@ -67,6 +71,28 @@ pub(super) async fn tried(
 ) -> Result<Vec<Tried>, Error> {
     let at = trial::Bench { sandbox: bench.sandbox().await, limits: bench.limits(), cache: bench.cache(), told };
     Ok(trial::trial(at, subject, all, cancel).await?)
+}
+
+/// As it is told.
+pub(super) fn tested(Tried { check, outcome }: &Tried) -> TestedCheck {
+    let numbers = |counts| numbers(counts).trim_start_matches(": ").to_owned();
+    let millis = |took: std::time::Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let outcome = match outcome {
+        Outcome::Passed { counts, took } => {
+            TestedOutcome::Passed { numbers: numbers(counts.as_ref()), millis: millis(*took) }
+        }
+        Outcome::Failed(failure) => TestedOutcome::Failed {
+            why: failure.why.clone(),
+            numbers: numbers(failure.counts.as_ref()),
+            millis: millis(failure.took),
+            names: failure.names.iter().take(NAMES).cloned().collect(),
+            more: failure.names.len().saturating_sub(NAMES),
+            tail: failure.tail.clone(),
+            before: failure.before,
+        },
+        Outcome::NotRun { why } => TestedOutcome::NotRun { why: why.clone() },
+    };
+    TestedCheck { kind: check.kind.name().to_owned(), command: check.line.clone(), dir: check.dir.clone(), outcome }
 }
 
 fn not_run(why: &str) -> CheckNote {

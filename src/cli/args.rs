@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+pub use super::checks::Checks;
 pub use super::run::args::Run;
 pub use super::runs::args::{Agents, Replay, Runs};
 pub use super::scout::args::Scout;
@@ -27,6 +28,8 @@ pub enum Verb {
     Review(Review),
     /// Scan files and folders whole; no GitHub needed.
     Scan(Scan),
+    /// Run a local repository's own formatter, linter, build and tests in the sandbox; no GitHub needed.
+    Checks(Checks),
     /// Document a whole codebase, and list its debt, improvements and critical issues; no GitHub needed.
     Audit(Audit),
     /// Make the change that an issue asks for in a local repository; no GitHub needed.

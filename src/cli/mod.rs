@@ -7,6 +7,7 @@ mod agents;
 mod args;
 mod audit;
 mod calls;
+mod checks;
 mod config;
 mod demo;
 mod doctor;
@@ -92,6 +93,7 @@ pub fn main() -> ExitCode {
             Verb::Demo(args) => demo::cmd_demo(args).await,
             Verb::Review(args) => review::cmd_review(args).await,
             Verb::Scan(args) => scan::cmd_scan(args).await,
+            Verb::Checks(args) => checks::cmd_checks(args).await,
             Verb::Audit(args) => audit::cmd_audit(args).await,
             Verb::Fix(args) => fix::cmd_fix(args).await,
             Verb::Runs(args) => runs::cmd_runs(args).await,

@@ -17,6 +17,7 @@ mod scouting;
 mod secrets;
 mod server;
 mod sweep;
+mod toolchains;
 mod words;
 
 pub use agents::{AGENTS, Agent, agents_of_server};

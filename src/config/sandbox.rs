@@ -6,6 +6,7 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 use super::reader::{Reader, Source};
+use super::toolchains;
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// What an operator may say about the sandbox.
@@ -13,7 +14,7 @@ use crate::stdx::text::{did_you_mean, nearest};
 pub struct Sandboxing {
     /// bubblewrap's file; looked for where systems have it when not named.
     pub bwrap: Option<PathBuf>,
-    /// Folders with toolchains beside the system's own, shown read-only.
+    /// Folders with toolchains beside the system's own, shown read-only; those that `PATH` leads to where none are named.
     pub tools: Vec<PathBuf>,
     /// `host:port` of package registries beside the public ones.
     pub registries: Vec<String>,
@@ -58,6 +59,9 @@ pub(super) fn read(reader: &mut Reader, table: &Table) -> Sandboxing {
                 faults.push(format!("there is no setting `{other}`{near}"));
             }
         }
+    }
+    if !table.contains_key("tools") {
+        read.tools = toolchains::found(reader.env);
     }
     for fault in faults {
         reader.refuse("sandbox", &Source::File, fault);

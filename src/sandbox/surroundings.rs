@@ -1,6 +1,7 @@
 //! What a command finds in its environment so that its tools use the folder of dependencies and the way to registries.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::deps::Stage;
 use super::registries::Ecosystem;
@@ -10,6 +11,21 @@ use super::walls::{DEPS, HOME};
 pub(super) const PROXY_PORT: u16 = 3128;
 /// What stays inside.
 const LOCAL: &str = "localhost,127.0.0.1,::1";
+
+/// Where systems have the certificates of those that they trust; each is shown inside.
+const CERTIFICATES: &[&str] =
+    &["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+/// What tools take that file's name from.
+const TRUST: &[&str] = &[
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "NODE_EXTRA_CA_CERTS",
+    "CARGO_HTTP_CAINFO",
+    "DENO_CERT",
+    "HEX_CACERTS_PATH",
+];
 
 type Env = BTreeMap<String, String>;
 
@@ -37,6 +53,15 @@ pub(super) fn with_proxy(env: &mut Env) {
     }
     for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy"] {
         set(env, name, LOCAL);
+    }
+    // Many tools bring certificates of their own. Where a company's proxy signs what passes it, only the system's know it.
+    if let Some(file) = CERTIFICATES.iter().find(|file| Path::new(file).is_file()) {
+        for name in TRUST {
+            set(env, name, file);
+        }
+        for name in ["UV_SYSTEM_CERTS", "UV_NATIVE_TLS"] {
+            set(env, name, "true");
+        }
     }
     // Newer Node programs heed the names above only when told to.
     set(env, "NODE_USE_ENV_PROXY", "1");

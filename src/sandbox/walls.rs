@@ -138,6 +138,9 @@ fn etc() -> Vec<PathBuf> {
         })
         .map(|entry| entry.path())
         .collect();
+    // Which extensions PHP loads; php.ini itself may hold passwords.
+    let php = std::fs::read_dir(etc.join("php")).into_iter().flatten().flatten();
+    versions.extend(php.flat_map(|entry| ["cli/conf.d", "mods-available"].map(|part| entry.path().join(part))));
     versions.sort();
     paths.append(&mut versions);
     paths

@@ -13,6 +13,7 @@ mod artifact;
 mod audit;
 mod checks;
 mod cli;
+mod cli_checks;
 mod cli_demo;
 mod cli_fix;
 mod cli_local;

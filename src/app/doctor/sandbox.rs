@@ -11,9 +11,27 @@ use crate::sandbox::{Sandbox, Verdict};
 const PATIENCE: Duration = Duration::from_secs(20);
 const GROUP: &str = "sandbox";
 
+/// What commands find beside the system's own programs.
+fn toolchains(exam: &mut Exam<'_>, settings: &Sandboxing) {
+    let (there, missing): (Vec<_>, Vec<_>) = settings.tools.iter().partition(|path| path.is_dir());
+    let list = |paths: &[&std::path::PathBuf]| {
+        paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    };
+    if !missing.is_empty() {
+        let todo = "mend `tools` under `[sandbox]`: every command would fail";
+        return exam.warn("toolchains", format!("not there: {}", list(&missing)), todo);
+    }
+    let seen = match there.is_empty() {
+        true => "the system's own".to_owned(),
+        false => format!("the system's own, and {}", list(&there)),
+    };
+    exam.pass("toolchains", seen);
+}
+
 /// Where none works nothing of a repository is run: that is a warning, since everything else goes on.
 pub(super) async fn look(exam: &mut Exam<'_>, settings: &Sandboxing) {
     exam.group = GROUP;
+    toolchains(exam, settings);
     let opened = tokio::time::timeout(PATIENCE, Sandbox::open(bench::settings(settings, std::env::temp_dir()))).await;
     let checks = match opened {
         Ok(Ok(sandbox)) => sandbox.probe().checks.clone(),
