@@ -370,10 +370,8 @@ fn ecosystem(name: &str) -> Option<Ecosystem> {
 fn not_installed(install: &Check, ran: &Ran) -> String {
     let mut why = match &ran.ended {
         Ended::Exit(code) if NOT_THERE.contains(code) => {
-            format!(
-                "`{}` cannot be started where octoswarm runs",
-                install.line.split_whitespace().next().unwrap_or_default()
-            )
+            let program = install.line.split_whitespace().next().unwrap_or_default();
+            return format!("`{program}` cannot be started where octoswarm runs");
         }
         Ended::Exit(code) => format!("`{}` ended with exit code {code}", install.line),
         Ended::Stopped(excess) => format!("`{}` was stopped: {excess}", install.line),
