@@ -71,3 +71,12 @@ impl Error {
         }
     }
 }
+
+/// The settings that a file comes to, beside a state folder of its own.
+#[cfg(test)]
+fn resolved(text: &str) -> Resolution {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("octoswarm.toml");
+    crate::stdx::file::write_atomic(&file, text.as_bytes()).unwrap();
+    Resolution::load(&Overrides { file: Some(file), state: Some(dir.path().to_owned()), ..Overrides::default() })
+}
