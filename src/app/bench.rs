@@ -12,9 +12,12 @@ use crate::config::Sandboxing;
 use crate::domain::RepositoryId;
 use crate::sandbox::{self, Cache, Limits, Sandbox, Settings, Unavailable, Upstream};
 use crate::stdx::file;
+use crate::stdx::scratch::{self, Scratch};
 
 /// Bytes of all dependencies that are kept.
 const MAX_CACHE: u64 = 8 << 30;
+/// In the path of what passes.
+const PASSING: &str = "octoswarm-checks-";
 /// Between two probes of a machine that has no sandbox.
 const AGAIN: Duration = Duration::from_secs(5 * 60);
 
@@ -28,6 +31,8 @@ struct Inner {
     limits: Limits,
     /// Of dependencies; none where another process has it, as local commands beside a server do.
     cache: Option<Arc<Cache>>,
+    /// Where the work trees of a command are that has no state folder; removed with it.
+    _scratch: Option<Scratch>,
     /// A failure holds for so long.
     again: Duration,
     probed: Mutex<Option<Probed>>,
@@ -52,7 +57,7 @@ impl Bench {
         if let Err(error) = sandbox::sweep(&scratch) {
             tracing::debug!(%error, "work trees of a former life cannot be swept");
         }
-        let limits = Limits { memory: config.memory, wall: config.time, ..Limits::default() };
+        let limits = limits(config);
         let folder = scratch.with_file_name("dependencies");
         let cache = Cache::open(&folder, MAX_CACHE, false)
             .inspect_err(|error| tracing::warn!(path = %folder.display(), %error, "dependencies are not kept"))
@@ -62,9 +67,23 @@ impl Bench {
             settings: settings(config, scratch),
             limits,
             cache,
+            _scratch: None,
             again: AGAIN,
             probed: Mutex::default(),
         }))
+    }
+
+    /// For one command on this machine: nothing of it stays.
+    ///
+    /// # Errors
+    /// The temporary directory cannot be written to.
+    pub(crate) fn passing(config: &Sandboxing) -> std::io::Result<Self> {
+        // Of calls that were killed.
+        scratch::sweep(PASSING)?;
+        let scratch = Scratch::new(PASSING)?;
+        let settings = settings(config, scratch.path().to_owned());
+        let (limits, probed) = (limits(config), Mutex::default());
+        Ok(Self(Arc::new(Inner { settings, limits, cache: None, _scratch: Some(scratch), again: AGAIN, probed })))
     }
 
     /// The sandbox, or why there is none. Found once, it is kept; what failed is tried again after some minutes, so that what
@@ -118,6 +137,11 @@ impl Bench {
     }
 }
 
+/// Of one command.
+fn limits(config: &Sandboxing) -> Limits {
+    Limits { memory: config.memory, wall: config.time, ..Limits::default() }
+}
+
 /// What the sandbox needs to know of this machine.
 pub(crate) fn settings(config: &Sandboxing, scratch: PathBuf) -> Settings {
     let (bwrap, tools) = (config.bwrap.clone(), config.tools.clone());
@@ -155,11 +179,15 @@ mod tests {
 
     impl Machine {
         fn new() -> Self {
-            let machine = Self { dir: tempfile::tempdir().unwrap() };
+            // Not below /tmp, which the sandbox hides from its own beginning.
+            let own = std::env::current_exe().unwrap();
+            let machine = Self { dir: tempfile::tempdir_in(own.parent().unwrap()).unwrap() };
             let asked = machine.dir.path().join("asked");
             let script = format!("#!/bin/sh\necho >> {}\nexit 1\n", asked.display());
             write_atomic(&machine.bwrap(), script.as_bytes()).unwrap();
-            std::fs::set_permissions(machine.bwrap(), PermissionsExt::from_mode(0o755)).unwrap();
+            for path in [machine.dir.path(), &machine.bwrap()] {
+                std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+            }
             machine
         }
 
@@ -207,7 +235,7 @@ mod tests {
             return;
         }
         std::fs::remove_file(machine.bwrap()).unwrap();
-        std::os::unix::fs::symlink("/usr/bin/bwrap", machine.bwrap()).unwrap();
+        std::fs::copy("/usr/bin/bwrap", machine.bwrap()).unwrap();
         bench.sandbox().await.unwrap();
         // Kept from then on.
         std::fs::remove_file(machine.bwrap()).unwrap();

@@ -193,7 +193,7 @@ impl App {
             journal: &journal,
             cancel: &leased.cancel,
         };
-        let Checked { proposed, new, against } = checking.of(&tree, Proposed { changes, gated, draft }).await?;
+        let Checked { proposed, new, against, .. } = checking.of(&tree, Proposed { changes, gated, draft }).await?;
         if !against.is_empty() {
             return cannot_solve(&outputs, against);
         }

@@ -35,6 +35,10 @@ pub(super) struct Proposed {
 pub(super) struct Checked {
     pub(super) proposed: Proposed,
     pub(super) new: Tree,
+    /// What came of each.
+    pub(super) notes: Vec<CheckNote>,
+    /// That files were formatted, and by what.
+    pub(super) formatted: Option<String>,
     /// They have to pass and do not: one reason each.
     pub(super) against: Vec<String>,
 }
@@ -55,6 +59,7 @@ impl Checking<'_> {
     /// lets that pass too.
     pub(super) async fn of(&self, base: &Tree, mut proposed: Proposed) -> Result<Checked, Error> {
         let mut new = base.with(&proposed.gated.edits).await?;
+        let mut formatted = None;
         let notes = match self.config.checks {
             Checks::Off => vec![not_run("this repository's configuration has switched them off")],
             Checks::Auto | Checks::Require => {
@@ -65,7 +70,7 @@ impl Checking<'_> {
                 let sandbox = self.bench.sandbox().await;
                 let mut trial = Trial::begin(self.bench.around(&sandbox, None), subject, &all, self.cancel).await?;
                 let reformatted = trial.reformatted(&texts(&proposed.gated.edits)).await?;
-                self.take(reformatted, base, &mut proposed, &mut new).await?;
+                formatted = self.take(reformatted, base, &mut proposed, &mut new).await?;
                 let tried = trial.run(&new).await?;
                 self.journal.say(&said(&tried)).await?;
                 if tried.is_empty() {
@@ -79,8 +84,8 @@ impl Checking<'_> {
             Checks::Require => notes.iter().filter_map(against).collect(),
             Checks::Auto | Checks::Off => Vec::new(),
         };
-        proposed.draft = with(proposed.draft, notes);
-        Ok(Checked { proposed, new, against })
+        proposed.draft = with(proposed.draft, &notes);
+        Ok(Checked { proposed, new, notes, formatted, against })
     }
 
     /// Makes what the formatter wrote part of the change, and says so; or says why not.
@@ -90,8 +95,9 @@ impl Checking<'_> {
         base: &Tree,
         proposed: &mut Proposed,
         new: &mut Tree,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<String>, Error> {
         let Reformatted { by, texts, mut left } = reformatted;
+        let mut formatted = None;
         let by: Vec<String> = by.iter().map(|line| trial::shown(line)).collect();
         let by = by.join(" and ");
         if !texts.is_empty() {
@@ -108,7 +114,7 @@ impl Checking<'_> {
                     let line = format!("Formatting: {} by {by}.", paths.join(", "));
                     self.journal.say(&format!("{} formatted", count(texts.len(), "file"))).await?;
                     proposed.draft.summary.push_str(&format!("\n\n{line}"));
-                    (proposed.changes, proposed.gated) = (changes, gated);
+                    (proposed.changes, proposed.gated, formatted) = (changes, gated, Some(line));
                 }
                 Err(reasons) => left.push(format!("what {by} made of it cannot be committed: {}", reasons.join("; "))),
             }
@@ -116,7 +122,7 @@ impl Checking<'_> {
         if !left.is_empty() {
             proposed.draft.notes.push(format!("not everything is formatted: {}", left.join("; ")));
         }
-        Ok(())
+        Ok(formatted)
     }
 }
 
@@ -145,13 +151,13 @@ fn not_run(why: &str) -> CheckNote {
 }
 
 /// The pr agent runs nothing and says so; what was run takes that line's place.
-fn with(mut draft: PullDraft, notes: Vec<CheckNote>) -> PullDraft {
+fn with(mut draft: PullDraft, notes: &[CheckNote]) -> PullDraft {
     let ran = notes.iter().any(|note| note.what != REPOSITORY_CHECKS);
     let told = draft.checks.len();
     draft.checks.retain(|check| check.what != REPOSITORY_CHECKS);
     // A program that writes pull requests in its own way need not speak of what does not exist.
     if ran || draft.checks.len() < told {
-        draft.checks.extend(notes);
+        draft.checks.extend(notes.iter().cloned());
     }
     if ran {
         draft.draft = draft.checks.iter().any(|check| check.outcome != CheckOutcome::Passed);

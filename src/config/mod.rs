@@ -26,7 +26,7 @@ pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
-pub use sandbox::Sandboxing;
+pub use sandbox::{Sandboxing, sandbox_of_server};
 pub use scouting::Scouting;
 pub use server::{
     Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::reader::{Reader, Source};
+use super::server::env;
+use super::{Error, Overrides};
 use crate::stdx::net;
 use crate::stdx::text::{did_you_mean, nearest};
 
@@ -39,6 +42,26 @@ impl Default for Sandboxing {
 const KEYS: [&str; 7] = ["bwrap", "tools", "registries", "proxy", "no_proxy", "memory_mib", "seconds"];
 const DEFAULT_MEMORY: u64 = 3072;
 const DEFAULT_SECONDS: u64 = 600;
+
+/// The part of the file that is about the sandbox.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SandboxWire {
+    sandbox: Table,
+}
+
+/// What the file says that `OCTOSWARM_CONFIG` names, for commands that work without a server. The one in the folder where they are
+/// called is left alone: it may be a stranger's, and names programs.
+///
+/// # Errors
+/// The file cannot be read, or says of the sandbox what cannot be.
+pub fn sandbox_of_server() -> Result<Sandboxing, Error> {
+    let Some(file) = env("OCTOSWARM_CONFIG") else { return Ok(Sandboxing::default()) };
+    let mut reader = Reader::new(&env);
+    let file: SandboxWire = reader.read_file(&Overrides { file: Some(file.into()), ..Overrides::default() });
+    let read = read(&mut reader, &file.sandbox);
+    reader.faults.into_iter().next().map_or(Ok(read), Err)
+}
 
 /// Reads the table, and tells every fault.
 pub(super) fn read(reader: &mut Reader, table: &Table) -> Sandboxing {

@@ -186,3 +186,36 @@ async fn a_build_script_finds_neither_keys_nor_the_servers_state() {
     }
     world.end().await;
 }
+
+/// The operator's proxy is asked for the registry by its name, and what it says is no fault of the change.
+#[tokio::test]
+async fn an_installation_goes_through_the_proxy_that_the_operator_has_named() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    if !sandboxed().await {
+        return;
+    }
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let asked = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        stream.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").await.unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let install = format!("{} http://packages.invalid:8443/a", crate::sandbox::proxy::CURL);
+    let mut world = with_checks(&format!("commands:\n  install: {install:?}\n  test: exit 0\n"), &[]).await;
+    world
+        .restart_with(|config| {
+            config.sandbox.proxy = Some(at.to_string());
+            config.sandbox.registries = vec!["packages.invalid:8443".to_owned()];
+        })
+        .await;
+    world.ask(TITLE, BODY).await;
+    assert!(asked.await.unwrap().starts_with("CONNECT packages.invalid:8443 HTTP/1.1\r\n"));
+    let body = world.own_pulls().remove(0).body.clone().unwrap();
+    assert!(body.contains("its dependencies are not there"), "{body}");
+    world.end().await;
+}
