@@ -1,6 +1,10 @@
 //! A tree's own checks, run in the sandbox: what passed, what failed, what did not run and why.
 
-use std::collections::BTreeSet;
+mod reformat;
+mod reports;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,13 +12,15 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::checks::{Check, Counts, Kind, counts, unformatted};
-use crate::artifact::draft::{CheckNote, CheckOutcome};
 use crate::domain::Untrusted;
 use crate::sandbox::{
     Cache, Command, Deps, Ecosystem, Ended, Entry, Key, Limits, Ran, Sandbox, Trust, Unavailable, Workplace,
 };
-use crate::stdx::text::{self, count};
+use crate::stdx::text::{truncate_chars, visible_line};
 use crate::workspace::{self, EntryKind, ExportLimits, Tree};
+
+pub use reformat::Reformatted;
+pub use told::{notes, numbers, shown};
 
 /// What a work tree may be made of.
 const MOST: ExportLimits = ExportLimits { files: 200_000, bytes: 2 << 30 };
@@ -22,11 +28,11 @@ const MOST: ExportLimits = ExportLimits { files: 200_000, bytes: 2 << 30 };
 /// outcome has to hear it before its own attempt is over.
 const TIMES: u32 = 3;
 const MAX_TIME: Duration = Duration::from_secs(25 * 60);
+/// Characters of the last words of a program.
+const MAX_WORDS: usize = 120;
 /// As shells have it: the program is not there, or may not be run.
 const NOT_THERE: [i32; 2] = [126, 127];
-const MAX_NAMES: usize = 5;
 const MAX_TAIL: usize = 4000;
-const MAX_LINE: usize = 120;
 
 /// Where checks are run.
 #[derive(Clone, Copy)]
@@ -43,7 +49,7 @@ pub struct Bench<'a> {
 /// What is tried.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
-    /// `owner/repo`, for the cache.
+    /// Whatever names it for good, for the cache: GitHub's number of it.
     pub repository: &'a str,
     pub tree: &'a Tree,
     /// What it began as: a check that fails there too is not the change's fault.
@@ -115,36 +121,128 @@ pub async fn trial(
     checks: &[Check],
     cancel: &CancellationToken,
 ) -> Result<Vec<Tried>, Error> {
-    let sandbox = match bench.sandbox {
-        Ok(sandbox) => sandbox,
-        Err(why) => return Ok(none(checks, &format!("there is no sandbox here ({})", why.why()))),
-    };
-    if checks.iter().all(|check| check.kind == Kind::Install) {
-        return Ok(none(checks, "there is nothing to be checked with"));
+    Trial::begin(bench, subject, checks, cancel).await?.run(subject.tree).await
+}
+
+/// A tree that lies in the sandbox with its dependencies, to be checked.
+pub struct Trial<'a> {
+    subject: Subject<'a>,
+    checks: &'a [Check],
+    /// Or why nothing is run.
+    ready: Result<Ready<'a>, String>,
+}
+
+struct Ready<'a> {
+    room: Room<'a>,
+    after: Furnished,
+    before: Option<Furnished>,
+    /// What came of those that ran already, by their place among the checks.
+    known: BTreeMap<usize, Outcome>,
+    /// A formatter was let loose on the tree, which is not the subject's any more.
+    touched: bool,
+}
+
+impl<'a> Trial<'a> {
+    /// Lays the tree out and installs what its checks need.
+    ///
+    /// # Errors
+    /// As [`trial`].
+    pub async fn begin(
+        bench: Bench<'a>,
+        subject: Subject<'a>,
+        checks: &'a [Check],
+        cancel: &'a CancellationToken,
+    ) -> Result<Self, Error> {
+        let sandbox = match bench.sandbox {
+            Ok(sandbox) => sandbox,
+            Err(why) => {
+                let why = format!("there is no sandbox here ({})", why.why());
+                return Ok(Self { subject, checks, ready: Err(why) });
+            }
+        };
+        if !checks.iter().any(|check| check.kind.is_check()) {
+            return Ok(Self { subject, checks, ready: Err("there is nothing to be checked with".to_owned()) });
+        }
+        let until = Instant::now() + bench.limits.wall.saturating_mul(TIMES).min(MAX_TIME);
+        let room = Room { sandbox, bench, cancel, until };
+        let after = room.furnish(subject, checks).await?;
+        let ready = Ready { room, after, before: None, known: BTreeMap::new(), touched: false };
+        Ok(Self { subject, checks, ready: Ok(ready) })
     }
-    let room =
-        Room { sandbox, bench, cancel, until: Instant::now() + bench.limits.wall.saturating_mul(TIMES).min(MAX_TIME) };
-    let after = room.furnish(subject, checks).await?;
-    let mut before: Option<Furnished> = None;
-    let mut tried = Vec::new();
-    for check in checks.iter().filter(|check| check.kind != Kind::Install) {
-        let mut outcome = room.run(&after, check).await?;
+
+    /// Runs all that did not run yet. `tree` is the subject's, or what was made of it by [`Trial::reformatted`].
+    ///
+    /// # Errors
+    /// As [`trial`].
+    pub async fn run(self, tree: &Tree) -> Result<Vec<Tried>, Error> {
+        let Self { subject, checks, ready } = self;
+        let mut ready = match ready {
+            Ok(ready) => ready,
+            Err(why) => return Ok(none(checks, &why)),
+        };
+        if ready.touched {
+            ready.lay_out(Subject { tree, ..subject }, checks).await?;
+        }
+        let mut tried = Vec::new();
+        for (at, check) in checks.iter().enumerate().filter(|(_, check)| check.kind.is_check()) {
+            let outcome = match ready.known.remove(&at) {
+                Some(outcome) => outcome,
+                None => ready.outcome(subject, checks, check).await?.0,
+            };
+            if let Some(told) = ready.room.bench.told {
+                // Whoever does not listen any more needs not hear it.
+                told.send(format!("{}: {}", check.kind.name(), outcome.word())).ok();
+            }
+            tried.push(Tried { check: check.clone(), outcome });
+        }
+        Ok(tried)
+    }
+}
+
+impl Ready<'_> {
+    /// What comes of a check, and where it fails, how it failed without the change.
+    async fn outcome(
+        &mut self,
+        subject: Subject<'_>,
+        checks: &[Check],
+        check: &Check,
+    ) -> Result<(Outcome, Option<Failure>), Error> {
+        let mut outcome = self.room.run(&self.after, check).await?;
+        let mut then = None;
         if let (Outcome::Failed(failure), Some(base)) = (&mut outcome, subject.base) {
-            if before.is_none() {
-                before = Some(room.furnish(Subject { tree: base, base: None, ..subject }, checks).await?);
+            let before = match self.before.take() {
+                Some(before) => before,
+                None => self.room.furnish(Subject { tree: base, base: None, ..subject }, checks).await?,
+            };
+            if let Outcome::Failed(known) = self.room.run(&before, check).await? {
+                failure.before = same(&known, failure);
+                then = Some(known);
             }
-            if let Some(before) = &before {
-                let then = room.run(before, check).await?;
-                failure.before = matches!(&then, Outcome::Failed(then) if same(then, failure));
-            }
+            self.before = Some(before);
         }
-        if let Some(told) = bench.told {
-            // Whoever does not listen any more needs not hear it.
-            told.send(format!("{}: {}", check.kind.name(), outcome.word())).ok();
-        }
-        tried.push(Tried { check: check.clone(), outcome });
+        Ok((outcome, then))
     }
-    Ok(tried)
+
+    /// Puts a tree in place of the one that a formatter was at. What else commands left there stays, as it does between checks.
+    async fn lay_out(&mut self, subject: Subject<'_>, checks: &[Check]) -> Result<(), Error> {
+        self.touched = false;
+        self.known.clear();
+        if let Err(error) = fill(&self.after.place, subject.tree).await {
+            tracing::debug!(%error, "the work tree is made anew");
+            self.after = self.room.furnish(subject, checks).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn fill(place: &Arc<Workplace>, tree: &Tree) -> Result<(), Error> {
+    let into = Arc::clone(place);
+    let put = tree.export(MOST, move |file| match file.kind {
+        EntryKind::Link => into.put(file.path, Entry::Link(file.bytes)),
+        kind => into.put(file.path, Entry::File { bytes: file.bytes, executable: kind == EntryKind::Executable }),
+    });
+    put.await?;
+    Ok(())
 }
 
 /// Nothing fails now that did not fail then.
@@ -158,7 +256,7 @@ fn same(then: &Failure, now: &Failure) -> bool {
 }
 
 fn none(checks: &[Check], why: &str) -> Vec<Tried> {
-    let all = checks.iter().filter(|check| check.kind != Kind::Install);
+    let all = checks.iter().filter(|check| check.kind.is_check());
     all.map(|check| Tried { check: check.clone(), outcome: Outcome::NotRun { why: why.to_owned() } }).collect()
 }
 
@@ -180,16 +278,7 @@ struct Furnished {
 impl Room<'_> {
     async fn furnish(&self, subject: Subject<'_>, checks: &[Check]) -> Result<Furnished, Error> {
         let place = Arc::new(self.sandbox.workplace().map_err(Error::Disk)?);
-        let into = Arc::clone(&place);
-        subject
-            .tree
-            .export(MOST, move |file| match file.kind {
-                EntryKind::Link => into.put(file.path, Entry::Link(file.bytes)),
-                kind => {
-                    into.put(file.path, Entry::File { bytes: file.bytes, executable: kind == EntryKind::Executable })
-                }
-            })
-            .await?;
+        fill(&place, subject.tree).await?;
         let installs: Vec<&Check> = checks.iter().filter(|check| check.kind == Kind::Install).collect();
         if installs.is_empty() {
             return Ok(Furnished { place, deps: None, missing: Vec::new() });
@@ -260,7 +349,8 @@ impl Room<'_> {
             }
         }
         let given: Vec<(&str, &[u8])> = locks.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).collect();
-        Ok(Key::new(subject.repository, subject.trust, named, &given))
+        let toolchain = self.sandbox.toolchain(named);
+        Ok(Key::new(subject.repository, subject.trust, named, &toolchain, &given))
     }
 
     fn command(&self, check: &Check) -> Command {
@@ -287,11 +377,21 @@ impl Room<'_> {
             Some(deps) => command.using(deps),
             None => command,
         };
+        let tests = check.kind == Kind::Test;
+        let before = if tests { reports::before(&at.place).await } else { None };
         let ran = match self.sandbox.run(&at.place, command, self.cancel).await {
             Ok(ran) => ran,
             Err(error) => return Ok(Outcome::NotRun { why: broken(error)? }),
         };
-        Ok(judge(check, &ran))
+        let told = if tests { counts(ran.output.text.open()) } else { None };
+        let counted = match (told, before) {
+            // What was stopped has not written all of them.
+            (None, Some(before)) if matches!(ran.ended, Ended::Exit(_)) => {
+                reports::since(before, &at.place, check).await
+            }
+            (told, _) => told,
+        };
+        Ok(judge(check, &ran, counted))
     }
 }
 
@@ -314,9 +414,8 @@ async fn save(cache: Arc<Cache>, key: Key, deps: &Deps) {
     }
 }
 
-fn judge(check: &Check, ran: &Ran) -> Outcome {
+fn judge(check: &Check, ran: &Ran, counted: Option<Counts>) -> Outcome {
     let said = ran.output.text.open();
-    let counted = if check.kind == Kind::Test { counts(said) } else { None };
     let took = ran.wall;
     let why = match &ran.ended {
         Ended::Exit(0) => return Outcome::Passed { counts: counted, took },
@@ -379,10 +478,8 @@ fn not_installed(install: &Check, ran: &Ran) -> String {
     if !ran.refused.is_empty() {
         why.push_str(&format!("; it wanted to reach {}, which is not allowed", ran.refused.join(", ")));
     }
-    if let Some(last) =
-        ran.output.text.open().lines().rev().map(text::visible_line).find(|line| !line.trim().is_empty())
-    {
-        why.push_str(&format!("; it said: {}", text::truncate_chars(last.trim(), MAX_LINE)));
+    if let Some(last) = ran.output.text.open().lines().rev().map(visible_line).find(|line| !line.trim().is_empty()) {
+        why.push_str(&format!("; it said: {}", truncate_chars(last.trim(), MAX_WORDS)));
     }
     why
 }
@@ -393,58 +490,4 @@ fn broken(error: crate::sandbox::Error) -> Result<String, Error> {
         crate::sandbox::Error::Cancelled => Err(Error::Cancelled),
         error => Ok(crate::stdx::error::chain(&error)),
     }
-}
-
-/// For a pull request: a line each.
-pub fn notes(tried: &[Tried]) -> Vec<CheckNote> {
-    tried.iter().map(note).collect()
-}
-
-fn note(Tried { check, outcome }: &Tried) -> CheckNote {
-    let at = if check.dir.is_empty() { String::new() } else { format!(" in `{}`", check.dir) };
-    // A repository may write anything there.
-    let line = text::visible_line(&check.line).replace('`', "'");
-    let command = format!("`{}`{at}", text::truncate_chars(line.trim(), MAX_LINE));
-    let (what, outcome) = match outcome {
-        Outcome::Passed { counts, took } => {
-            (format!("{command}{} ({})", numbers(counts.as_ref()), seconds(*took)), CheckOutcome::Passed)
-        }
-        Outcome::Failed(failure) => {
-            let mut why = failure.why.clone();
-            if let Some(first) = failure.names.first() {
-                let more = failure.names.len().saturating_sub(MAX_NAMES);
-                let named: Vec<&str> = failure.names.iter().take(MAX_NAMES).map(String::as_str).collect();
-                let named = if more == 0 { named.join(", ") } else { format!("{} and {more} more", named.join(", ")) };
-                why.push_str(if first.is_empty() { "" } else { ": " });
-                why.push_str(&named);
-            }
-            if failure.before {
-                why.push_str("; the same fails without the change");
-            }
-            let what = format!("{command}{} ({})", numbers(failure.counts.as_ref()), seconds(failure.took));
-            (what, CheckOutcome::Failed { why })
-        }
-        Outcome::NotRun { why } => (command, CheckOutcome::NotRun { why: why.clone() }),
-    };
-    CheckNote { what, outcome }
-}
-
-/// `: 3 passed, 1 failed`; nothing where nobody counted.
-pub fn numbers(counts: Option<&Counts>) -> String {
-    let Some(counts) = counts else { return String::new() };
-    let mut parts = vec![format!("{} passed", counts.passed)];
-    if counts.failed > 0 {
-        parts.push(format!("{} failed", counts.failed));
-    }
-    if counts.skipped > 0 {
-        parts.push(format!("{} skipped", counts.skipped));
-    }
-    if counts.passed + counts.failed == 0 {
-        return format!(": no test was run, {}", count(usize::try_from(counts.skipped).unwrap_or(usize::MAX), "skip"));
-    }
-    format!(": {}", parts.join(", "))
-}
-
-fn seconds(took: Duration) -> String {
-    format!("{:.1} s", took.as_secs_f64())
 }

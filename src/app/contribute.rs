@@ -27,6 +27,7 @@ use crate::workspace::{self, Edit, Tree};
 use super::fix::counted;
 use super::handle::NOT_SHOWN_YET;
 use super::local::Nothing;
+use super::trial::{Checked, Checking, Proposed};
 use super::{App, Error};
 
 impl App {
@@ -184,13 +185,19 @@ impl App {
             Err(reasons) => return cannot_solve(&outputs, reasons),
         };
         journal.say(&format!("{} changed, parsed and scanned again", count(gated.files.len(), "file"))).await?;
-        let new = tree.with(&gated.edits).await?;
-        let name = target.place.repo.to_string();
-        let checked = self.checked(&name, (&tree, &new), &config, draft, &journal, &leased.cancel).await?;
-        if !checked.against.is_empty() {
-            return cannot_solve(&outputs, checked.against);
+        let checking = Checking {
+            bench: &self.bench,
+            engine: &cx.engine,
+            repository: &target.place.repository.to_string(),
+            config: &config,
+            journal: &journal,
+            cancel: &leased.cancel,
+        };
+        let Checked { proposed, new, against, .. } = checking.of(&tree, Proposed { changes, gated, draft }).await?;
+        if !against.is_empty() {
+            return cannot_solve(&outputs, against);
         }
-        let draft = checked.draft;
+        let Proposed { changes, gated, draft } = proposed;
         let push = PushIntent {
             key: target.key(),
             run,

@@ -5,13 +5,13 @@ use crate::artifact::{Reply, ReplyIntent};
 use crate::config::{CONFIG_PATH, RepoConfig};
 use crate::domain::{
     Checks, CommandTarget, ContributeTarget, DeliveryId, Event, InstallationAction, InstallationEvent, IssueNumber,
-    Job, Millis, Pinned, Place, ReviewTarget, Sender, fix_group, test_group,
+    Job, Millis, Pinned, Place, PullEvent, ReviewTarget, Sender, fix_group, test_group,
 };
 use crate::github::{self, Reaction, Repo, payload::Parsed};
 use crate::publish::ReactTo;
 use crate::router::{self, Names, Route};
 use crate::stdx::text::visible_line;
-use crate::store::{DeliveryState, Enqueued, NewJob};
+use crate::store::{DeliveryState, Enqueued, JobRow, JobState, NewJob};
 
 use super::{App, Error, HANDLED};
 
@@ -19,6 +19,8 @@ use super::{App, Error, HANDLED};
 const FRESH: Millis = 24 * 3_600_000;
 /// What a label asks, beside the verbs of comments.
 const LABEL: &str = "label";
+/// Of a pull request, one runs and one waits at most.
+const TESTS: usize = 20;
 /// People wait for their answer.
 const COMMAND_PRIORITY: i32 = -5;
 
@@ -157,7 +159,12 @@ impl App {
             return Ok(ignored(reason));
         }
         let configured = self.configuration(&repo, default_branch.map(String::as_str)).await?;
+        let overtaken = match event {
+            Event::Pull(pull) => self.overtake_tests(&repo, pull).await?,
+            _ => 0,
+        };
         match router::route(&configured.config, &names, event) {
+            Route::Ignore(reason) if overtaken > 0 => Ok(handled(format!("{reason}; the test of an older head ended"))),
             Route::Ignore(reason) => Ok(ignored(reason)),
             Route::Cancel { groups, reason } => {
                 if self.holds_no_more(&repo, event, &configured.config).await? {
@@ -176,6 +183,19 @@ impl App {
                 self.ask_for_commands(cause, &repo, *target, comment.written_at).await
             }
         }
+    }
+
+    /// Whether the head is reviewed or not: checks that still run over an older one tell nobody anything. How many ended.
+    async fn overtake_tests(&self, repo: &Repo, pull: &PullEvent) -> Result<u64, Error> {
+        let group = test_group(pull.repository, pull.number);
+        let over = [JobState::Completed, JobState::Discarded, JobState::Cancelled];
+        let is_older = |job: &JobRow| !over.contains(&job.state) && job.unique_key != format!("{group}@{}", pull.head);
+        if !self.store.group_jobs(&group, TESTS).await?.iter().any(is_older) {
+            return Ok(0);
+        }
+        // The word of a push may come late: what GitHub says now counts.
+        let now = still_there(repo.pull(pull.number).await)?.map_or_else(|| pull.head.clone(), |pull| pull.head_sha);
+        Ok(self.store.cancel_group(&group, Some(&format!("{group}@{now}")), "the head has moved").await?)
     }
 
     /// Why nothing is done about the event, when its account is not on the list. What takes something away is always heard.
@@ -239,11 +259,6 @@ impl App {
             let fixes = fix_group(target.repository, target.number);
             let same_head = format!("{fixes}@{}", target.head);
             self.store.cancel_group(&fixes, Some(&same_head), "overtaken by a newer commit").await?;
-        }
-        if !target.forced {
-            let tests = test_group(target.repository, target.number);
-            let same_head = format!("{tests}@{}", target.head);
-            self.store.cancel_group(&tests, Some(&same_head), "the head has moved").await?;
         }
         let enqueued = self.store.enqueue(&job, self.now_because(cause)).await?;
         Ok(handled(under_way(enqueued, key)))
@@ -398,6 +413,7 @@ impl App {
     async fn purge(&self, repositories: &[crate::domain::RepositoryId]) -> usize {
         let mut gone = 0;
         for repository in repositories {
+            self.bench.purge(*repository).await;
             match self.mirrors.purge(*repository).await {
                 Ok(()) => gone += 1,
                 Err(error) => tracing::warn!(repository.id = %repository, "a mirror could not be removed: {error}"),

@@ -14,14 +14,18 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::bench::Bench;
+use super::trial::{Checked as RanOver, Checking, Proposed};
 use super::{Error, contribute, review};
 use crate::agent::mechanic::{self, Ask};
+use crate::agent::trial;
 use crate::agent::{Context, Contributing, Registry, Role, Scene, gate};
 use crate::analysis::{self, Engine};
+use crate::artifact::draft::CheckNote;
 use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
 use crate::artifact::swarm::{CodeChanges, FileChange};
 use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
-use crate::config::CONFIG_PATH;
+use crate::config::{CONFIG_PATH, RepoConfig, sandbox_of_server};
 use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
 use crate::pipeline::{self, Crew, Journal};
 use crate::stdx::text::iso8601;
@@ -31,6 +35,7 @@ use crate::{publish, workspace};
 use obeyed::Obeyed;
 
 pub use crate::analysis::RuleInfo;
+pub use crate::artifact::draft::CheckOutcome;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
 pub use checks::{Check, Commands, Kind, TestedCheck, TestedOutcome};
@@ -141,6 +146,8 @@ pub struct Done {
     pub commit: Option<String>,
     /// What the reader should know before keeping it.
     pub notes: Vec<String>,
+    /// What came of the repository's own checks; `None` where nobody wanted them to run.
+    pub checks: Option<Vec<CheckNote>>,
 }
 
 pub struct FileNote {
@@ -190,17 +197,17 @@ impl Form {
 }
 
 /// Makes the change that an issue asks for. `issue` has its title on the first line. With `obey`, within what the
-/// configuration allows that lies in the tree which the change is made on.
+/// configuration allows that lies in the tree which the change is made on. With `checked`, the repository's own checks run over it.
 ///
 /// # Errors
 /// When there is no repository, the branch exists, the work tree changed meanwhile, or git cannot be read.
-pub async fn fix(path: &Path, issue: &str, to: Where, obey: bool) -> Result<Fixed, Error> {
+pub async fn fix(path: &Path, issue: &str, to: Where, obey: bool, checked: bool) -> Result<Fixed, Error> {
     let tree = match to {
         Where::Branch(_) => workspace::local::head_tree(path).await?,
         Where::Diff | Where::WorkTree => workspace::local::tree(path).await?,
     };
     let obeyed = if obey { Obeyed::read(tree.read(CONFIG_PATH).await?, CONFIG_PATH)? } else { Obeyed::default() };
-    let mut fixing = fix_in(path, issue, to, tree, contribute::settings(&obeyed.config)).await?;
+    let mut fixing = fix_in(path, issue, to, tree, &obeyed.config, checked).await?;
     if let Fixing::Nothing(nothing) = &mut fixing {
         let (title, body) = parts(issue);
         nothing.given = mechanic::understand(title, body).asks.iter().filter_map(Form::of).collect();
@@ -213,8 +220,10 @@ async fn fix_in(
     issue: &str,
     to: Where,
     tree: Tree,
-    settings: ContributeSettings,
+    config: &RepoConfig,
+    checked: bool,
 ) -> Result<Fixing, Error> {
+    let settings = contribute::settings(config);
     let (engine, clock) = (Engine::embedded()?, Clock::system());
     let facts = local_facts(path, issue, &tree, settings.clone(), &clock);
     let scene = Scene::Contribute(Contributing::new(tree.clone(), facts));
@@ -239,6 +248,15 @@ async fn fix_in(
         Ok(gated) => gated,
         Err(reasons) => return contribute::nothing(&outputs, reasons).map(Fixing::Nothing),
     };
+    let proposed = Proposed { changes, gated, draft };
+    let (proposed, checks) = match checked {
+        false => (proposed, None),
+        true => match run_checks(&engine, &tree, proposed, config, &journal(), &cx.cancel).await? {
+            Ok((proposed, notes)) => (proposed, Some(notes)),
+            Err(why) => return contribute::nothing(&outputs, why).map(Fixing::Nothing),
+        },
+    };
+    let Proposed { changes, gated, draft } = proposed;
     let commit = match to {
         Where::Diff => None,
         Where::Branch(name) => {
@@ -258,7 +276,28 @@ async fn fix_in(
         files: changes.changes.into_iter().map(FileNote::of).collect(),
         commit,
         notes: draft.notes,
+        checks,
     }))
+}
+
+/// The change after the repository's own checks, with what they say; or why it is not to be made.
+async fn run_checks(
+    engine: &Arc<Engine>,
+    tree: &Tree,
+    proposed: Proposed,
+    config: &RepoConfig,
+    journal: &Journal,
+    cancel: &CancellationToken,
+) -> Result<Result<(Proposed, Vec<CheckNote>), Vec<String>>, Error> {
+    let sandbox = sandbox_of_server(None)?;
+    let bench = &Bench::passing(&sandbox).map_err(trial::Error::Disk)?;
+    let checking = Checking { bench, engine, repository: "local", config, journal, cancel };
+    let RanOver { mut proposed, notes, formatted, against, .. } = checking.of(tree, proposed).await?;
+    if !against.is_empty() {
+        return Ok(Err(against));
+    }
+    proposed.draft.notes.extend(formatted);
+    Ok(Ok((proposed, notes)))
 }
 
 /// Agents are called in place, and nothing is kept.

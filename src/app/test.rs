@@ -2,6 +2,7 @@
 //!
 //! Promise: a fork's code runs only at a commit that such a person has named.
 
+use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -14,11 +15,14 @@ use crate::github::Pull;
 use crate::mailbox::Priority;
 use crate::queue::Leased;
 use crate::sandbox::Trust;
-use crate::store::{NewRun, RunState};
+use crate::store::{self, NewRun, RunRow, RunState};
 
 use super::command::{Obeyed, only};
 use super::trial::{self, said, tried};
 use super::{App, Error};
+
+/// Where a run's outcome has the answer, for an attempt that only has to say it.
+const TOLD: &str = "told";
 
 /// What `test` comes to, with the commit that was named.
 pub(super) fn ask(target: &CommandTarget, pull: &Pull, repository: RepositoryId, named: Option<&str>) -> Obeyed {
@@ -49,6 +53,9 @@ pub(super) fn ask(target: &CommandTarget, pull: &Pull, repository: RepositoryId,
 
 impl App {
     pub(super) async fn test(&self, target: &TestTarget, leased: &Leased) -> Result<(), Error> {
+        if let Some((run, reply)) = self.tested_before(leased).await? {
+            return self.tell_tested(target, run, reply).await;
+        }
         let run = self
             .store
             .start_run(NewRun {
@@ -67,18 +74,37 @@ impl App {
         let reply = match &tested {
             Ok(reply) => {
                 self.store.meter().run("test", counted(reply));
-                let outcome = json!({ "outcome": counted(reply) });
+                let told = serde_json::to_value(reply).map_err(store::Error::from)?;
+                let outcome = json!({ "outcome": counted(reply), TOLD: told });
                 self.store.finish_run(run, RunState::Finished, Some(&outcome), None).await?;
                 Some(reply.clone())
             }
             Err(error) => self.failed_run(run, leased, error, "the checks").await?,
         };
         if let Some(reply) = reply {
-            let repo = self.repo_now(&target.place).await?;
-            let about = About::Comment { comment: target.comment, topic: Verb::Test.name().into() };
-            self.reply(&repo, IssueNumber(target.number.0), about, Some(run), reply).await?;
+            self.tell_tested(target, run, reply).await?;
         }
         tested.map(|_| ())
+    }
+
+    /// What an earlier attempt of the job came to and could not say: minutes of checks are not run again for one comment.
+    async fn tested_before(&self, leased: &Leased) -> Result<Option<(RunId, Reply)>, Error> {
+        let runs = self.store.runs_of_job(leased.id).await?;
+        let told = |run: RunRow| {
+            let reply = Reply::deserialize(run.outcome?.get(TOLD)?).ok()?;
+            (run.state == RunState::Finished).then_some((run.id, reply))
+        };
+        Ok(runs.into_iter().rev().find_map(told))
+    }
+
+    async fn tell_tested(&self, target: &TestTarget, run: RunId, mut reply: Reply) -> Result<(), Error> {
+        let repo = self.repo_now(&target.place).await?;
+        if let Reply::Tested { moved, .. } = &mut reply {
+            let now = repo.pull(target.number).await?.head_sha;
+            *moved = (now != target.head).then(|| now.as_str().to_owned());
+        }
+        let about = About::Comment { comment: target.comment, topic: Verb::Test.name().into() };
+        self.reply(&repo, IssueNumber(target.number.0), about, Some(run), reply).await
     }
 
     async fn tested(&self, target: &TestTarget, run: RunId, leased: &Leased) -> Result<Reply, Error> {
@@ -111,7 +137,7 @@ impl App {
         let (base, head) = (change.base_tree()?, change.head_tree());
         // Never from the head: a change must not choose what it is checked with.
         let all = checks(&base, &config.commands).await.map_err(super::contribute::of_agent)?;
-        let name = target.place.repo.to_string();
+        let name = target.place.repository.to_string();
         let trust = if fork { Trust::Stranger(target.number.0) } else { Trust::Default };
         let subject = Subject { repository: &name, tree: &head, base: Some(&base), trust };
         let (told, mut lines) = mpsc::unbounded_channel();
@@ -130,10 +156,10 @@ impl App {
         let done = done?;
         spoken?;
         journal.say(&said(&done)).await?;
-        let now = repo.pull(target.number).await?.head_sha;
         Ok(Reply::Tested {
             head: target.head.as_str().to_owned(),
-            moved: (now != target.head).then(|| now.as_str().to_owned()),
+            // Asked for when it is said.
+            moved: None,
             checks: done.iter().map(trial::tested).collect(),
         })
     }

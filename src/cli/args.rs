@@ -354,6 +354,9 @@ pub struct Fix {
     pub issue: PathBuf,
     #[command(flatten)]
     pub target: FixTarget,
+    /// Run the repository's own formatter, linter, build and tests over the change, in the sandbox (docs/checks.md)
+    #[arg(long)]
+    pub checks: bool,
     /// Leave the repository's `.github/octoswarm.yml` out; by default its limits and paths hold
     #[arg(long)]
     pub no_config: bool,

@@ -13,7 +13,7 @@ use super::interrupt::Interrupts;
 use super::plan::folder;
 use super::{EXIT_FAILED, EXIT_FINDINGS, Exit, Failure, report};
 use crate::app::local::{Check, Commands, Kind, TestedCheck, TestedOutcome};
-use crate::config::{Overrides, Resolution};
+use crate::config::{sandbox_of_server, state_of_machine};
 use crate::domain::Class;
 use crate::stdx::text::{count, visible, visible_line};
 
@@ -39,7 +39,7 @@ pub struct Checks {
     /// Leave the repository's `.github/octoswarm.yml` out; by default its `checks` and `commands` hold
     #[arg(long)]
     pub no_config: bool,
-    /// The server's configuration file, whose `[sandbox]` holds [default: octoswarm.toml, if it exists; env: OCTOSWARM_CONFIG]
+    /// The server's configuration file, whose `[sandbox]` holds; never the one in the folder by itself [env: OCTOSWARM_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Folder whose `local` keeps dependencies for the next time [default: the platform's state directory; env: OCTOSWARM_STATE]
@@ -68,14 +68,8 @@ impl From<Only> for Kind {
 
 pub async fn cmd_checks(args: Checks) -> Exit {
     folder(&args.path)?;
-    let overrides = Overrides { file: args.config, state: args.state, ..Overrides::default() };
-    let Resolution { sandbox, state, faults, .. } = Resolution::load(&overrides);
-    // What is wrong with the server's other settings is none of this verb's business.
-    if let Some(fault) =
-        faults.into_iter().find(|fault| overrides.file.is_some() || fault.to_string().contains("sandbox"))
-    {
-        return Err(Failure::Usage(fault.into()));
-    }
+    let sandbox = sandbox_of_server(args.config).map_err(|fault| Failure::Usage(fault.into()))?;
+    let state = state_of_machine(args.state);
     let commands = Commands::read(&args.path, !args.no_config)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;

@@ -20,7 +20,7 @@ pub async fn cmd_fix(args: args::Fix) -> Exit {
         (None, false) => Where::Diff,
     };
     super::plan::folder(&args.path)?;
-    let Fixed { fixing, warnings } = local::fix(&args.path, &text, to.clone(), !args.no_config)
+    let Fixed { fixing, warnings } = local::fix(&args.path, &text, to.clone(), !args.no_config, args.checks)
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
     warnings.iter().for_each(|text| report::warning(text));

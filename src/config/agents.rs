@@ -152,20 +152,13 @@ fn shown(name: &str, agent: &Agent) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Overrides, Resolution};
-
-    fn resolve(text: &str) -> Resolution {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("octoswarm.toml");
-        crate::stdx::file::write_atomic(&file, text.as_bytes()).unwrap();
-        Resolution::load(&Overrides { file: Some(file), state: Some(dir.path().to_owned()), ..Overrides::default() })
-    }
+    use super::super::resolved;
 
     #[test]
     fn every_fault_of_every_agent_is_told_with_what_was_probably_meant() {
         let text = "[agents.codr]\noutside = true\n[agents.coder]\noutsid = true\nretries = 21\ntemperature = 3\n\
                     [agents.docs]\nenabled = 1\ntimeout_ms = 0\nmodel = ' '\nmax_tokens = 'many'\n";
-        let told: Vec<String> = resolve(text).faults.iter().map(ToString::to_string).collect();
+        let told: Vec<String> = resolved(text).faults.iter().map(ToString::to_string).collect();
         for want in [
             "there is no agent `codr`; did you mean `coder`?",
             "`coder` has no setting `outsid`; did you mean `outside`?",
@@ -184,7 +177,7 @@ mod tests {
     #[test]
     fn what_is_set_is_shown() {
         let resolution =
-            resolve("[agents.coder]\noutside = true\n[agents.debt]\nenabled = false\n[agents.docs]\nretries = 0\n");
+            resolved("[agents.coder]\noutside = true\n[agents.debt]\nenabled = false\n[agents.docs]\nretries = 0\n");
         let row = resolution.settings.iter().find(|setting| setting.name == "agents").unwrap();
         assert_eq!(row.value, "coder (outside), debt (off), docs");
     }

@@ -11,10 +11,11 @@ const MOST: usize = 10;
 const LONGEST: usize = 2_000;
 
 /// The kinds with their lines.
-fn kinds(commands: &Commands) -> [(&'static str, &[String]); 5] {
+fn kinds(commands: &Commands) -> [(&'static str, &[String]); 6] {
     [
         ("install", &commands.install),
         ("format", &commands.format),
+        ("reformat", &commands.reformat),
         ("lint", &commands.lint),
         ("build", &commands.build),
         ("test", &commands.test),
@@ -57,6 +58,7 @@ fn odd(line: &str) -> Option<String> {
 pub(super) struct Places {
     install: Option<Spanned<serde::de::IgnoredAny>>,
     format: Option<Spanned<serde::de::IgnoredAny>>,
+    reformat: Option<Spanned<serde::de::IgnoredAny>>,
     lint: Option<Spanned<serde::de::IgnoredAny>>,
     build: Option<Spanned<serde::de::IgnoredAny>>,
     test: Option<Spanned<serde::de::IgnoredAny>>,
@@ -65,7 +67,7 @@ pub(super) struct Places {
 impl Places {
     /// What keeps the file from being used, each with its place.
     pub(super) fn faults(&self, commands: &Commands) -> Vec<(serde_saphyr::Location, String)> {
-        let places = [&self.install, &self.format, &self.lint, &self.build, &self.test];
+        let places = [&self.install, &self.format, &self.reformat, &self.lint, &self.build, &self.test];
         let faults = kinds(commands).into_iter().zip(places).filter_map(|((name, lines), place)| {
             Some((place.as_ref().map(|place| place.referenced)?, fault(name, lines)?))
         });

@@ -27,11 +27,11 @@ pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
-pub use sandbox::Sandboxing;
+pub use sandbox::{Sandboxing, sandbox_of_server};
 pub use scouting::Scouting;
 pub use server::{
     Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,
-    state_of_server,
+    state_of_machine, state_of_server,
 };
 
 /// What is set and not as it should be; the server starts all the same.
@@ -71,4 +71,13 @@ impl Error {
             Self::Read { .. } | Self::Invalid { .. } => None,
         }
     }
+}
+
+/// The settings that a file comes to, beside a state folder of its own.
+#[cfg(test)]
+fn resolved(text: &str) -> Resolution {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("octoswarm.toml");
+    crate::stdx::file::write_atomic(&file, text.as_bytes()).unwrap();
+    Resolution::load(&Overrides { file: Some(file), state: Some(dir.path().to_owned()), ..Overrides::default() })
 }

@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::reader::{Reader, Source};
+use super::server::env;
 use super::toolchains;
+use super::{Error, Overrides};
+use crate::stdx::net;
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// What an operator may say about the sandbox.
@@ -18,6 +22,10 @@ pub struct Sandboxing {
     pub tools: Vec<PathBuf>,
     /// `host:port` of package registries beside the public ones.
     pub registries: Vec<String>,
+    /// `host:port` of the HTTP proxy by which registries are reached; directly where there is none.
+    pub proxy: Option<String>,
+    /// Hosts that are reached without it.
+    pub no_proxy: Vec<String>,
     /// Bytes that the processes of one command have in memory.
     pub memory: u64,
     /// One command from its start to its end.
@@ -27,13 +35,36 @@ pub struct Sandboxing {
 impl Default for Sandboxing {
     fn default() -> Self {
         let (memory, time) = (DEFAULT_MEMORY << 20, Duration::from_secs(DEFAULT_SECONDS));
-        Self { bwrap: None, tools: Vec::new(), registries: Vec::new(), memory, time }
+        let (tools, registries, no_proxy) = (Vec::new(), Vec::new(), Vec::new());
+        Self { bwrap: None, tools, registries, proxy: None, no_proxy, memory, time }
     }
 }
 
-const KEYS: [&str; 5] = ["bwrap", "tools", "registries", "memory_mib", "seconds"];
+const KEYS: [&str; 7] = ["bwrap", "tools", "registries", "proxy", "no_proxy", "memory_mib", "seconds"];
 const DEFAULT_MEMORY: u64 = 3072;
 const DEFAULT_SECONDS: u64 = 600;
+
+/// The part of the file that is about the sandbox.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SandboxWire {
+    sandbox: Table,
+}
+
+/// What the given file says, or the one that `OCTOSWARM_CONFIG` names, for commands that work without a server. The one in the folder
+/// where they are called is left alone: it may be a stranger's, and names programs.
+///
+/// # Errors
+/// The file cannot be read, or says of the sandbox what cannot be.
+pub fn sandbox_of_server(given: Option<PathBuf>) -> Result<Sandboxing, Error> {
+    let mut reader = Reader::new(&env);
+    let file = match given.or_else(|| env("OCTOSWARM_CONFIG").map(PathBuf::from)) {
+        Some(file) => reader.read_file(&Overrides { file: Some(file), ..Overrides::default() }),
+        None => SandboxWire::default(),
+    };
+    let read = read(&mut reader, &file.sandbox);
+    reader.faults.into_iter().next().map_or(Ok(read), Err)
+}
 
 /// Reads the table, and tells every fault.
 pub(super) fn read(reader: &mut Reader, table: &Table) -> Sandboxing {
@@ -44,6 +75,8 @@ pub(super) fn read(reader: &mut Reader, table: &Table) -> Sandboxing {
             "bwrap" => read.bwrap = paths(key, &Value::Array(vec![value.clone()]), &mut faults).pop(),
             "tools" => read.tools = paths(key, value, &mut faults),
             "registries" => read.registries = registries(value, &mut faults),
+            "proxy" => read.proxy = proxy(value).map_err(|fault| faults.push(format!("`proxy`: {fault}"))).ok(),
+            "no_proxy" => read.no_proxy = hosts(value, &mut faults),
             "memory_mib" => {
                 if let Some(mib) = number(key, value, 64, 1 << 20, &mut faults) {
                     read.memory = mib << 20;
@@ -109,6 +142,33 @@ fn registries(value: &Value, faults: &mut Vec<String>) -> Vec<String> {
     read
 }
 
+/// What a proxy's address comes to. The text is not shown: a password may stand in it.
+fn proxy(value: &Value) -> Result<String, &'static str> {
+    let text = value.as_str().ok_or("it is not a text, like \"http://proxy.example.com:3128\"")?;
+    let url = reqwest::Url::parse(text).map_err(|_| "it is not an address like http://proxy.example.com:3128")?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("the address holds credentials, which are not used: let this machine through at the proxy instead");
+    }
+    if url.scheme() != "http" {
+        return Err("the proxy is spoken to by plain HTTP, with CONNECT: write http://");
+    }
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err("the address has more than a host and a port; remove that");
+    }
+    let host = url.host_str().filter(|host| net::is_host(host)).ok_or("the address has no host")?;
+    match url.port_or_known_default() {
+        Some(port) if port > 0 => Ok(format!("{host}:{port}")),
+        _ => Err("the address has no port"),
+    }
+}
+
+fn hosts(value: &Value, faults: &mut Vec<String>) -> Vec<String> {
+    let all = texts("no_proxy", value, faults);
+    let (good, bad): (Vec<&str>, Vec<&str>) = all.into_iter().partition(|host| net::is_host(host));
+    faults.extend(bad.iter().map(|host| format!("`no_proxy`: `{host}` is not a host like packages.example.com")));
+    good.into_iter().map(str::to_ascii_lowercase).collect()
+}
+
 fn number(key: &str, value: &Value, least: u64, most: u64, faults: &mut Vec<String>) -> Option<u64> {
     let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
     let fits = number.filter(|number| (least..=most).contains(number));
@@ -123,20 +183,13 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use super::super::{Overrides, Resolution, Start};
-
-    fn resolve(text: &str) -> Resolution {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("octoswarm.toml");
-        crate::stdx::file::write_atomic(&file, text.as_bytes()).unwrap();
-        Resolution::load(&Overrides { file: Some(file), state: Some(dir.path().to_owned()), ..Overrides::default() })
-    }
+    use super::super::{Start, resolved};
 
     #[test]
     fn every_fault_of_the_table_is_told() {
         let text = "[sandbox]\nbwrap = 'bin/bwrap'\ntools = '/opt'\nregistries = ['a b', 'x:0', 'ok.example:8443']\n\
                     memory_mib = 1\nseconds = 'long'\ntool = []\n";
-        let told: Vec<String> = resolve(text).faults.iter().map(ToString::to_string).collect();
+        let told: Vec<String> = resolved(text).faults.iter().map(ToString::to_string).collect();
         let about: Vec<&String> = told.iter().filter(|fault| fault.contains("sandbox")).collect();
         assert_eq!(about.len(), 7, "{told:#?}");
         assert!(about.iter().any(|fault| fault.contains("did you mean `tools`?")), "{about:#?}");
@@ -146,7 +199,7 @@ mod tests {
     fn what_is_said_is_taken_and_the_rest_has_defaults() {
         let key = "-----BEGIN";
         let text = "app_id = 1\n[sandbox]\ntools = ['/opt/go']\nregistries = ['Packages.Example.com']\nseconds = 60\n";
-        let resolution = resolve(text);
+        let resolution = resolved(text);
         assert!(resolution.faults.iter().all(|fault| !fault.to_string().contains("sandbox")), "{key}");
         let row = resolution.settings.iter().find(|setting| setting.name == "sandbox").unwrap();
         assert_eq!(row.value, "registries, seconds, tools");
@@ -158,5 +211,30 @@ mod tests {
         assert_eq!(read.tools, [Path::new("/opt/go")]);
         assert_eq!(read.registries, ["packages.example.com:443"]);
         assert_eq!((read.time, read.memory), (Duration::from_secs(60), 3072 << 20));
+    }
+
+    #[test]
+    fn a_proxy_is_a_host_and_a_port_and_its_password_is_shown_to_nobody() {
+        let read = |text: &str| super::proxy(&toml::Value::String(text.to_owned()));
+        assert_eq!(read("http://Proxy.example.com:3128").as_deref(), Ok("proxy.example.com:3128"));
+        assert_eq!(read("http://10.0.0.1").as_deref(), Ok("10.0.0.1:80"));
+        assert_eq!(read("http://[::1]:3128/").as_deref(), Ok("[::1]:3128"));
+        for wrong in [
+            "proxy:3128",
+            "https://p:1",
+            "socks5://p:1",
+            "http://p:1/path",
+            "http://p:1?x",
+            "http://",
+            "http://p:0",
+            "",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        let text = "[sandbox]\nproxy = 'http://ada:hunter2@p:1'\nno_proxy = ['a b', 'Ok.example']\n";
+        let resolution = resolved(text);
+        let told = format!("{:?} {:?}", resolution.faults, resolution.settings);
+        assert!(told.contains("holds credentials") && told.contains("`a b` is not a host"), "{told}");
+        assert!(!told.contains("hunter2") && !told.contains("ada"), "{told}");
     }
 }

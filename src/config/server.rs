@@ -407,6 +407,11 @@ pub fn state_of_server(overrides: &Overrides) -> Result<PathBuf, Error> {
     }
 }
 
+/// The given folder, else the one that the environment or the platform has for what is kept. No file is asked.
+pub fn state_of_machine(given: Option<PathBuf>) -> Option<PathBuf> {
+    given.or_else(|| env("OCTOSWARM_STATE").map(PathBuf::from)).or_else(|| default_state(&env))
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 pub(super) fn env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

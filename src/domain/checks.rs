@@ -24,6 +24,8 @@ pub struct Commands {
     #[serde(deserialize_with = "lines")]
     pub format: Option<Vec<String>>,
     #[serde(deserialize_with = "lines")]
+    pub reformat: Option<Vec<String>>,
+    #[serde(deserialize_with = "lines")]
     pub lint: Option<Vec<String>>,
     #[serde(deserialize_with = "lines")]
     pub build: Option<Vec<String>>,

@@ -19,7 +19,9 @@ use crate::stdx::text::binary_size;
 use crate::stdx::{file, hash};
 
 /// Changes with what a folder of dependencies looks like.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
+/// Characters of an entry's name that tell whose it is.
+const OWNER: usize = 16;
 /// How the names of folders begin that are being made or removed.
 const UNFINISHED: &str = ".unfinished-";
 const TREE: &str = "tree";
@@ -45,7 +47,14 @@ pub struct Key {
 impl Key {
     /// Of a repository, by whatever names it; repositories share nothing, since each one's commands can write what they like. `None`
     /// without a lock file: what is installed then may differ from day to day.
-    pub fn new(repository: &str, trust: Trust, ecosystems: &[Ecosystem], locks: &[(&str, &[u8])]) -> Option<Self> {
+    /// `toolchain` is what shows which programs have fetched it, as [`super::Sandbox::toolchain`] tells.
+    pub fn new(
+        repository: &str,
+        trust: Trust,
+        ecosystems: &[Ecosystem],
+        toolchain: &[String],
+        locks: &[(&str, &[u8])],
+    ) -> Option<Self> {
         if locks.is_empty() {
             return None;
         }
@@ -58,10 +67,16 @@ impl Key {
             locks.iter().map(|(path, bytes)| format!("{} {path}", hash::sha256(bytes))).collect();
         names.sort();
         files.sort();
-        let parts = [LAYOUT, std::env::consts::ARCH, repository, &who, &names.join(" ")];
-        let name = hash::sha256_parts(parts.into_iter().chain(files.iter().map(String::as_str)));
+        let parts = [LAYOUT, std::env::consts::ARCH, repository, &who, &names.join(" "), &toolchain.join("\n")];
+        let what = hash::sha256_parts(parts.into_iter().chain(files.iter().map(String::as_str)));
+        let name = owner(repository).chars().chain(what.chars().skip(OWNER)).collect();
         Some(Self { name, stranger })
     }
+}
+
+/// How the names of a repository's entries begin.
+fn owner(repository: &str) -> String {
+    hash::sha256(repository.as_bytes()).chars().take(OWNER).collect()
 }
 
 /// A folder that was kept.
@@ -109,6 +124,8 @@ struct Kept {
     used: u64,
     /// Who copies from it just now.
     readers: usize,
+    /// Goes as soon as nobody does.
+    doomed: bool,
 }
 
 impl Cache {
@@ -130,7 +147,7 @@ impl Cache {
                 Some(bytes) if is_key => {
                     let used = number(USED).unwrap_or(0);
                     state.clock = state.clock.max(used);
-                    state.kept.insert(name, Kept { bytes, used, readers: 0 });
+                    state.kept.insert(name, Kept { bytes, used, readers: 0, doomed: false });
                 }
                 _ if is_key || name.starts_with(UNFINISHED) => clear::remove_all(&entry.path())?,
                 // Not ours.
@@ -164,8 +181,12 @@ impl Cache {
         let copied = open_folder(&at.join(TREE))
             .map_err(Fault::from)
             .and_then(|tree| copy::tree(&tree, &deps.root()?, deps.owner(), self.most));
-        if let Some(kept) = self.state().kept.get_mut(&key.name) {
+        let doomed = self.state().kept.get_mut(&key.name).is_some_and(|kept| {
             kept.readers -= 1;
+            kept.doomed
+        });
+        if doomed {
+            self.forget(&key.name)?;
         }
         match copied {
             Ok(_) => Ok(true),
@@ -206,11 +227,28 @@ impl Cache {
             file::create_new(&staged.path().join(USED), used.to_string().as_bytes())?;
             if !state.kept.contains_key(&key.name) {
                 fs::rename(staged.path(), self.folder.join(&key.name))?;
-                state.kept.insert(key.name.clone(), Kept { bytes, used, readers: 0 });
+                state.kept.insert(key.name.clone(), Kept { bytes, used, readers: 0, doomed: false });
             }
         }
         let evicted = self.make_room(Some(&key.name))?;
         Ok(Saved { bytes, evicted })
+    }
+
+    /// Removes all that is kept of a repository, strangers' too; what is just being copied goes after that. How many folders.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn purge(&self, repository: &str) -> io::Result<usize> {
+        let owner = owner(repository);
+        let mut names = Vec::new();
+        for (name, kept) in self.state().kept.iter_mut().filter(|(name, _)| name.starts_with(&owner)) {
+            kept.doomed = true;
+            names.push(name.clone());
+        }
+        for name in &names {
+            self.forget(name)?;
+        }
+        Ok(names.len())
     }
 
     /// Bytes of all files that are kept.
@@ -271,7 +309,7 @@ mod tests {
     fn a_key_tells_apart_all_that_matters() {
         let lock: (&str, &[u8]) = ("Cargo.lock", b"1");
         let key = |repository, trust, ecosystems: &[Ecosystem], locks: &[(&str, &[u8])]| {
-            Key::new(repository, trust, ecosystems, locks).unwrap().name
+            Key::new(repository, trust, ecosystems, &["1.0".to_owned()], locks).unwrap().name
         };
         let one = key("o/r", Trust::Default, &[Ecosystem::Cargo], &[lock]);
         assert_eq!(one, key("o/r", Trust::Default, &[Ecosystem::Cargo], &[lock]));
@@ -284,8 +322,11 @@ mod tests {
             key("o/r", Trust::Default, &[Ecosystem::Cargo], &[("a/Cargo.lock", b"1")]),
             key("o/r", Trust::Default, &[Ecosystem::Cargo], &[lock, ("b", b"")]),
         ];
-        let all: std::collections::BTreeSet<_> = others.iter().chain([&one]).collect();
-        assert_eq!(all.len(), 8);
-        assert_eq!(Key::new("o/r", Trust::Default, &[Ecosystem::Cargo], &[]), None);
+        let newer = Key::new("o/r", Trust::Default, &[Ecosystem::Cargo], &["1.1".to_owned()], &[lock]).unwrap().name;
+        let all: std::collections::BTreeSet<_> = others.iter().chain([&one, &newer]).collect();
+        assert_eq!(all.len(), 9);
+        assert!(all.iter().all(|name| name.len() == 64));
+        assert!(newer.starts_with(&owner("o/r")) && others[1].starts_with(&owner("o/r")));
+        assert_eq!(Key::new("o/r", Trust::Default, &[Ecosystem::Cargo], &[], &[]), None);
     }
 }

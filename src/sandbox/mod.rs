@@ -32,6 +32,7 @@ mod proxy;
 mod registries;
 mod run;
 mod surroundings;
+mod toolchain;
 mod walls;
 mod watch;
 mod workplace;

@@ -390,7 +390,7 @@ impl Shared {
 
 /// The upstream's own `CONNECT`; it has its own rules and finds the address.
 async fn through(upstream: &Upstream, to: &HostPort) -> io::Result<TcpStream> {
-    let mut stream = TcpStream::connect((upstream.at.host(), upstream.at.port())).await?;
+    let mut stream = TcpStream::connect(&upstream.at).await?;
     stream.write_all(format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n").as_bytes()).await?;
     let mut head = Vec::new();
     // Byte by byte: what comes after the head is for the command.

@@ -141,8 +141,8 @@ impl FromStr for HostPort {
 /// Another proxy that the machine reaches the Internet by. It is told names, and finds their addresses itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// It is spoken to by plain `CONNECT`, without credentials.
-    pub at: HostPort,
+    /// `host:port`, a name or a number, as the operator says. It is spoken to by plain `CONNECT`, without credentials.
+    pub at: String,
     /// Hosts that are reached without it.
     pub not_for: Vec<String>,
 }

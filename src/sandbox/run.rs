@@ -23,7 +23,7 @@ use super::registries::{Ecosystem, HostPort, Upstream};
 use super::surroundings::{with_deps, with_proxy};
 use super::walls::{Bind, DEPS, HELPER, HOME, WORK};
 use super::watch::{Over, Watch, Work};
-use super::{Limits, Output, VERB, Workplace};
+use super::{Limits, Output, VERB, Workplace, toolchain};
 use crate::stdx::text::{binary_size, count};
 
 /// The first number of our users: above what systems give to people, services and containers.
@@ -234,6 +234,11 @@ impl Sandbox {
         Deps::new(&self.0.settings.scratch, place.owner(), ecosystems)
     }
 
+    /// What shows which programs of these are installed, for the key of what they fetch. It reads the disk.
+    pub fn toolchain(&self, ecosystems: &[Ecosystem]) -> Vec<String> {
+        toolchain::installed(&self.0.settings.tools, ecosystems)
+    }
+
     /// Runs a command to its end, or ends it.
     ///
     /// # Errors
@@ -307,16 +312,12 @@ impl Job {
             return Err(Error::Folder(command.dir.clone()));
         }
         let mut binds = vec![Bind::writable(place.path(), WORK), Bind::read_only(&inner.settings.helper, HELPER)];
-        let mut path: Vec<String> = Vec::new();
-        for tool in &inner.settings.tools {
-            let at = tool.to_string_lossy().into_owned();
-            let bin = tool.join("bin");
-            path.push(if bin.is_dir() { bin.to_string_lossy().into_owned() } else { at.clone() });
-            binds.push(Bind::read_only(tool, at));
-        }
+        let tools = &inner.settings.tools;
+        binds.extend(tools.iter().map(|tool| Bind::read_only(tool, tool.to_string_lossy().into_owned())));
+        let path = toolchain::path(tools);
+        let path: Vec<String> = path.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
         let known = inner.probe.accounts();
         binds.extend(known.iter().map(|(name, file)| Bind::read_only(file, format!("/etc/{name}"))));
-        path.extend(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(str::to_owned));
         let common = [
             ("PATH", path.join(":")),
             ("HOME", HOME.to_owned()),

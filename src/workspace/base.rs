@@ -175,12 +175,14 @@ impl Tree {
                         false if entry.is_executable() => EntryKind::Executable,
                         false => EntryKind::Regular,
                     };
-                    take(Exported { path, kind: what, bytes: blob.content() })
-                        .map_err(|source| Error::Io { path: path.into(), source })?;
+                    // Whoever takes it has failed, and nothing here: no word of damage is left for that.
+                    if let Err(source) = take(Exported { path, kind: what, bytes: blob.content() }) {
+                        return Ok(Err(Error::Io { path: path.into(), source }));
+                    }
                 }
-                Ok(all)
+                Ok(Ok(all))
             })
-            .await
+            .await?
     }
 
     /// Whether `.gitattributes` marks the file `linguist-generated`, `-diff` or `binary`.

@@ -105,6 +105,7 @@ async fn the_commands_of_a_repository_are_read_from_its_tree() {
         line(Kind::Install, "", "cargo fetch --locked"),
         line(Kind::Install, "web", "npm ci --ignore-scripts"),
         line(Kind::Format, "", "cargo fmt --all --check"),
+        line(Kind::Reformat, "", "cargo fmt --all"),
         line(Kind::Build, "", "cargo build --offline --locked"),
         line(Kind::Test, "", "cargo test --offline --locked --no-fail-fast"),
         line(Kind::Test, "web", "npm test"),

@@ -98,7 +98,9 @@ fn what_is_no_repository_or_no_kind_is_refused() {
         exits(&octoswarm(dir.path(), args), 2);
     }
     write(dir.path(), "server.toml", "[sandbox]\nseconds = 'many'\n");
-    let wrong =
-        octoswarm(repository(DEFECTS).path(), &["checks", "--config", dir.path().join("server.toml").to_str().unwrap()]);
+    let wrong = octoswarm(
+        repository(DEFECTS).path(),
+        &["checks", "--config", dir.path().join("server.toml").to_str().unwrap()],
+    );
     exits(&wrong, 2);
 }

@@ -58,6 +58,56 @@ fn the_change_is_a_diff_on_standard_output_that_git_applies() {
     assert!(err(&output).contains("a.py") && err(&output).contains("not run"), "{}", err(&output));
 }
 
+/// A repository whose configuration has those lines, and beside it a file that is a server's, not the repository's to write.
+fn with_checks(config: &str) -> tempfile::TempDir {
+    let dir = repository();
+    std::fs::create_dir(dir.path().join(".github")).unwrap();
+    std::fs::write(dir.path().join(".github/octoswarm.yml"), config).unwrap();
+    std::fs::write(dir.path().join("octoswarm.toml"), "[sandbox]\nbwrap = '/nonexistent/bwrap'\n").unwrap();
+    git(dir.path(), &["add", "."]);
+    git(dir.path(), &["commit", "-qm", "Configure"]);
+    dir
+}
+
+#[tokio::test]
+async fn the_repositorys_own_checks_run_over_the_change_where_that_is_wanted() {
+    if !crate::trial::sandboxed().await {
+        return;
+    }
+    let result = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s";
+    let format = "test ! -e .git && ! grep -q 'safe_load(file)$' a.py";
+    let reformat = "sed -i 's/safe_load(file)$/safe_load(file)  # safe/' a.py";
+    let test = format!("grep -q safe_load a.py && echo '{result}'");
+    let config =
+        format!("commands:\n  format: {format:?}\n  reformat: {reformat:?}\n  lint: exit 4\n  test: {test:?}\n");
+    let dir = with_checks(&config);
+    let output = fix(dir.path(), &["--issue", "-", "--checks"], &issue());
+    exits(&output, 0);
+    let said = err(&output);
+    assert!(said.contains("passed: `grep -q safe_load") && said.contains("3 passed"), "{said}");
+    assert!(said.contains("failed: `exit 4`") && said.contains("the same fails without the change"), "{said}");
+    assert!(said.contains("Formatting: `a.py` by") && !said.contains("were not run"), "{said}");
+    assert!(out(&output).contains("+        return yaml.safe_load(file)  # safe\n"), "{}", out(&output));
+    std::fs::write(dir.path().join("change.diff"), out(&output)).unwrap();
+    git(dir.path(), &["apply", "change.diff"]);
+}
+
+#[tokio::test]
+async fn where_checks_are_required_and_fail_nothing_is_changed() {
+    if !crate::trial::sandboxed().await {
+        return;
+    }
+    let dir = with_checks("checks: require\ncommands: {test: exit 7}\n");
+    let output = fix(dir.path(), &["--issue", "-", "--checks", "--apply"], &issue());
+    exits(&output, 1);
+    assert!(out(&output).is_empty() && err(&output).contains("exit code 7"), "{}", err(&output));
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.py")).unwrap(), UNSAFE);
+    // Nobody has asked for them here.
+    let output = fix(dir.path(), &["--issue", "-", "--apply"], &issue());
+    exits(&output, 0);
+    assert!(err(&output).contains("were not run"), "{}", err(&output));
+}
+
 #[test]
 fn s2_15_s2_16_tests_and_changelog_are_part_of_the_local_change() {
     let dir = repository();

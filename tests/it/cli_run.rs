@@ -520,3 +520,29 @@ fn odd_input_is_refused_before_anything_is_written() {
     }
     mode(0o700);
 }
+
+#[tokio::test]
+async fn the_repositorys_own_checks_run_over_the_change_where_that_is_wanted() {
+    if !crate::trial::sandboxed().await {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "-q"]);
+    for (path, text) in [
+        ("shop/text.py", TEXT),
+        ("tests/test_text.py", TEST),
+        (".github/octoswarm.yml", "commands: {lint: grep -q lower shop/text.py, test: exit 3}\n"),
+    ] {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    git(dir.path(), &["add", "."]);
+    git(dir.path(), &["commit", "-qm", "Begin"]);
+    let (_, err) = exits(&run(dir.path(), &[".", "-", "--checks"], WISH), 0);
+    assert!(err.contains("passed: `grep -q lower shop/text.py`") && err.contains("failed: `exit 3`"), "{err}");
+    // What a program reads stays alone on standard output.
+    let output = run(dir.path(), &[".", "-", "--checks", "--json"], WISH);
+    result(dir.path(), &output, 0);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("passed: `grep -q lower"));
+}

@@ -40,6 +40,7 @@ mod packaging;
 mod publish;
 mod queue;
 mod reconcile;
+mod reformat;
 mod runs;
 mod sandbox;
 mod scout;

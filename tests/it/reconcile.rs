@@ -97,6 +97,30 @@ async fn a_server_that_polls_needs_no_webhook() {
     world.end().await;
 }
 
+/// What one repository's commands have fetched goes with it; another account's stays.
+#[tokio::test]
+async fn an_uninstalled_app_keeps_no_dependencies() {
+    if !crate::trial::sandboxed().await {
+        return;
+    }
+    let config = "commands:\n  install: echo fetched > /deps/fetched\n  test: test -e /deps/fetched\n";
+    let world = crate::trial::with_checks(config, &[("Cargo.lock", "version = 4\n")]).await;
+    let kept = || {
+        let all = std::fs::read_dir(world.state_dir().join("dependencies")).unwrap();
+        all.filter(|entry| entry.as_ref().unwrap().path().join("tree/fetched").is_file()).count()
+    };
+    let number = world.open("src/a.py", CLEAN).await;
+    world.comment("ada", number, "/swarm test").await;
+    assert!(world.said(number)[0].contains("1 passed"), "{:?}", world.said(number));
+    assert_eq!(kept(), 1);
+    world.people().uninstall("octo").await;
+    world.settle().await;
+    assert_eq!(kept(), 0, "{}", world.last_reason().await);
+    world.reviews(number);
+    world.comments(number);
+    world.end_with_refusals().await;
+}
+
 #[tokio::test]
 async fn an_uninstalled_app_keeps_no_clone() {
     let world = World::start().await;

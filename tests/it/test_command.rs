@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use octoswarm::demo::{Change, OpenPull};
-use octoswarm::store::{RunRow, RunState};
+use octoswarm::demo::{Change, Fault, FaultKind, OpenPull};
+use octoswarm::store::{JobFilter, JobState, RunRow, RunState};
 
 use crate::support::world::{CLEAN, REPO, World};
 use crate::trial::{sandboxed, with_checks};
@@ -346,5 +346,62 @@ async fn an_issue_and_a_closed_pull_request_are_not_run() {
     world.comment("ada", number, "/swarm test").await;
     assert!(answer(&world, number).contains("is closed"));
     assert!(runs(&world).await.is_empty());
+    end(world, number).await;
+}
+
+#[tokio::test]
+async fn a_push_that_is_not_reviewed_ends_the_run_too() {
+    if !sandboxed().await {
+        return;
+    }
+    let world = with_checks(&format!("review: false\n{ENDLESS}"), &[]).await;
+    let number = world.open("src/new.py", CLEAN).await;
+    world.people().comment("ada", REPO, number, "/swarm test").await.unwrap();
+    is_running(&world).await;
+    world.push(number, "src/new.py", "def one():\n    return 1\n").await;
+    let said = answer(&world, number);
+    assert!(said.contains("the head has moved"), "{said}");
+    assert_eq!(runs(&world).await[0].state, RunState::Cancelled);
+    end(world, number).await;
+}
+
+/// Word of an old push that comes late, as after an outage, does not end what runs at the head.
+#[tokio::test]
+async fn word_of_an_old_push_does_not_end_the_run_of_the_head() {
+    if !sandboxed().await {
+        return;
+    }
+    let world = with_checks("review: false\ncommands:\n  test: sleep 4\n", &[]).await;
+    let number = world.open("src/new.py", CLEAN).await;
+    world.push(number, "src/new.py", "def one():\n    return 1\n").await;
+    let deliveries = world.github.deliveries();
+    let first = deliveries.iter().find(|d| d.action.as_deref() == Some("opened")).unwrap().guid.clone();
+    world.people().comment("ada", REPO, number, "/swarm test").await.unwrap();
+    is_running(&world).await;
+    world.people().replay(&first).await.unwrap();
+    world.settle().await;
+    let said = answer(&world, number);
+    assert!(said.contains(&format!("**1 check at `{}`:** 1 passed.", &head(&world, number)[..7])), "{said}");
+    end(world, number).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_could_not_be_said_is_said_later_without_another_run() {
+    if !sandboxed().await {
+        return;
+    }
+    let world = with_checks(BROKEN, &[("test.sh", SCRIPT)]).await;
+    let number = world.open("src/broken.py", CLEAN).await;
+    // The first word of a command is a new comment; its outcome takes that one's place.
+    world.github.fail_next(Fault::once("PATCH", "/issues/comments/", FaultKind::Html));
+    world.comment("ada", number, "/swarm test").await;
+    assert_eq!(world.github.faults_left(), 0);
+    let said = answer(&world, number);
+    assert!(said.contains("1 passed, 1 failed") && said.contains("- `calc::adds`\n"), "{said}");
+    let runs = runs(&world).await;
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    let filter = JobFilter { kind: Some("test".to_owned()), ..JobFilter::default() };
+    let job = world.app.store().jobs(&filter).await.unwrap().remove(0);
+    assert!(job.last_error.is_some() && job.state == JobState::Completed, "{job:?}");
     end(world, number).await;
 }

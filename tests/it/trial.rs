@@ -108,6 +108,62 @@ async fn a_program_that_is_not_there_is_no_failure_of_the_change() {
     world.end().await;
 }
 
+/// What a runner writes, three cases of which one fails.
+const REPORT: &str = "<testsuite name='a'><testcase classname='calc' name='adds'/><testcase name='skips'><skipped/></testcase>\
+                      <testcase classname='calc' name='divides'><failure>no</failure></testcase></testsuite>";
+
+/// A repository whose test command runs that script; what the pull request says of it.
+async fn reported(script: &str, files: &[(&str, &str)]) -> String {
+    let all: Vec<(&str, &str)> = files.iter().copied().chain([("test.sh", script), ("report.txt", REPORT)]).collect();
+    let world = with_checks("commands:\n  test: sh test.sh\n", &all).await;
+    world.ask(TITLE, BODY).await;
+    let body = world.own_pulls().remove(0).body.clone().unwrap();
+    world.end().await;
+    body
+}
+
+#[tokio::test]
+async fn where_the_output_tells_no_numbers_a_report_that_was_left_does() {
+    if !sandboxed().await {
+        return;
+    }
+    let script = "mkdir -p target/surefire-reports; echo talk\n\
+                  for n in a b; do cp report.txt target/surefire-reports/TEST-$n.xml; done; cp report.txt junit.xml; exit 1\n";
+    // What was there before the command is nobody's result, and the same again elsewhere is not counted twice.
+    let body = reported(script, &[("target/surefire-reports/TEST-old.xml", REPORT)]).await;
+    assert!(body.contains("2 passed, 2 failed, 2 skipped") && body.contains("calc.divides"), "{body}");
+    let body = reported("mkdir -p test-results; cp report.txt test-results/all.xml; exit 1\n", &[]).await;
+    assert!(body.contains("1 passed, 1 failed, 1 skipped"), "{body}");
+    let body = reported("exit 1\n", &[("junit.xml", REPORT)]).await;
+    assert!(!body.contains("1 passed") && body.contains("exit code 1"), "{body}");
+}
+
+/// One of them that cannot be read leaves the numbers unknown; the check is judged by its exit code all the same.
+#[tokio::test]
+async fn a_report_that_is_hostile_costs_its_numbers_alone() {
+    if !sandboxed().await {
+        return;
+    }
+    let bomb = "<?xml version='1.0'?><!DOCTYPE r [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>\
+                <!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;'>]>\
+                <testsuite><testcase name='&c;'><failure/></testcase></testsuite>";
+    let body = reported("cp bomb.txt junit.xml; exit 1\n", &[("bomb.txt", bomb)]).await;
+    assert!(body.contains("0 passed, 1 failed") && !body.contains("aaaaaaaaaa"), "{body}");
+    let cases = [
+        "ln -s /etc/passwd junit.xml",
+        "ln -s report.txt junit.xml",
+        "mkfifo junit.xml",
+        "mkdir -p test-results; cp report.txt test-results/a.xml; ln -s ../report.txt test-results/b.xml; head -c 40 report.txt > test-results/c.xml",
+        "{ cat report.txt; } > junit.xml; truncate -s 900M junit.xml",
+        "ln -s . reports; { printf '<testsuite>'; yes '<a>' | head -n 100000; } > junit.xml",
+    ];
+    for line in cases {
+        let body = reported(&format!("{line}; exit 1\n"), &[]).await;
+        assert!(body.contains("exit code 1") && !body.contains(" passed, "), "{line}: {body}");
+        assert!(!body.contains("root:"), "{line}: {body}");
+    }
+}
+
 /// The App's key, the webhook's secret, tokens, the state: a build script has looked for them.
 #[tokio::test]
 async fn a_build_script_finds_neither_keys_nor_the_servers_state() {
@@ -128,5 +184,38 @@ async fn a_build_script_finds_neither_keys_nor_the_servers_state() {
     for secret in ["PRIVATE KEY", "ghs_", "OCTOSWARM", "octoswarm.db"] {
         assert!(!body.contains(secret), "{secret}: {body}");
     }
+    world.end().await;
+}
+
+/// The operator's proxy is asked for the registry by its name, and what it says is no fault of the change.
+#[tokio::test]
+async fn an_installation_goes_through_the_proxy_that_the_operator_has_named() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    if !sandboxed().await {
+        return;
+    }
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let asked = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        stream.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").await.unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let install = format!("{} http://packages.invalid:8443/a", crate::sandbox::proxy::CURL);
+    let mut world = with_checks(&format!("commands:\n  install: {install:?}\n  test: exit 0\n"), &[]).await;
+    world
+        .restart_with(|config| {
+            config.sandbox.proxy = Some(at.to_string());
+            config.sandbox.registries = vec!["packages.invalid:8443".to_owned()];
+        })
+        .await;
+    world.ask(TITLE, BODY).await;
+    assert!(asked.await.unwrap().starts_with("CONNECT packages.invalid:8443 HTTP/1.1\r\n"));
+    let body = world.own_pulls().remove(0).body.clone().unwrap();
+    assert!(body.contains("its dependencies are not there"), "{body}");
     world.end().await;
 }

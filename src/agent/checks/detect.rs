@@ -43,6 +43,7 @@ fn of_kind(kind: Kind, found: &[Found], settings: &Commands) -> Vec<Check> {
     let configured = match kind {
         Kind::Install => &settings.install,
         Kind::Format => &settings.format,
+        Kind::Reformat => &reformat(settings),
         Kind::Lint => &settings.lint,
         Kind::Build => &settings.build,
         Kind::Test => &settings.test,
@@ -70,6 +71,11 @@ fn of_kind(kind: Kind, found: &[Found], settings: &Commands) -> Vec<Check> {
         })
     });
     shown.collect()
+}
+
+/// Whoever says how the format is checked and not how files get it is not given another formatter's.
+fn reformat(settings: &Commands) -> Option<Vec<String>> {
+    settings.reformat.clone().or_else(|| settings.format.is_some().then(Vec::new))
 }
 
 fn env(kind: Kind, found: &[Found]) -> BTreeMap<String, String> {

@@ -2,6 +2,7 @@
 
 mod counts;
 mod detect;
+mod reports;
 mod unformatted;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use counts::{Counts, counts, junit};
 pub use detect::checks;
+pub use reports::reports;
 pub use unformatted::unformatted;
 
 /// What a check is for, in the order in which they are run.
@@ -20,22 +22,30 @@ pub enum Kind {
     Install,
     /// Fails where a formatter would change something, and changes nothing.
     Format,
+    /// Formats files: no check, but run where one of those failed over a change of ours.
+    Reformat,
     Lint,
     Build,
     Test,
 }
 
 impl Kind {
-    pub const ALL: [Self; 5] = [Self::Install, Self::Format, Self::Lint, Self::Build, Self::Test];
+    pub const ALL: [Self; 6] = [Self::Install, Self::Format, Self::Reformat, Self::Lint, Self::Build, Self::Test];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Install => "install",
             Self::Format => "format",
+            Self::Reformat => "reformat",
             Self::Lint => "lint",
             Self::Build => "build",
             Self::Test => "test",
         }
+    }
+
+    /// Says whether a tree is as it should be; the others only help with that.
+    pub fn is_check(self) -> bool {
+        !matches!(self, Self::Install | Self::Reformat)
     }
 
     /// All others are made to run without.

@@ -1,5 +1,7 @@
 //! The coder's change and what belongs beside it, as one change that the gate lets pass.
 
+use std::collections::BTreeMap;
+
 use crate::agent::{Context, Error, gate};
 use crate::artifact::swarm::{ChangeSummary, CodeChanges, FileAction, FileChange, LinesChanged};
 use crate::workspace::{Side, Tree, patch};
@@ -88,13 +90,40 @@ async fn joined(tree: &Tree, changes: &CodeChanges, edit: &FileChange) -> Result
             *change = file_change(&change.file, old.as_deref(), &new, description.trim().to_owned());
         }
     }
-    all.summary = ChangeSummary::default();
-    for change in &all.changes {
-        all.summary.total_files_changed += 1;
-        all.summary.total_additions += change.lines_changed.added;
-        all.summary.total_deletions += change.lines_changed.removed;
-    }
+    all.summary = summary(&all.changes);
     Ok(Ok(all))
+}
+
+/// The change with other texts for some of the files that it writes.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub async fn rewritten(
+    tree: &Tree,
+    changes: &CodeChanges,
+    texts: &BTreeMap<String, String>,
+) -> Result<CodeChanges, Error> {
+    let mut all = changes.clone();
+    for change in all.changes.iter_mut().filter(|change| change.action != FileAction::Deleted) {
+        let Some(new) = texts.get(&change.file) else { continue };
+        let old = match (change.action, tree.read(&change.file).await?) {
+            (FileAction::Modified, Side::Text(text)) => Some(text),
+            _ => None,
+        };
+        *change = file_change(&change.file, old.as_deref(), new, std::mem::take(&mut change.description));
+    }
+    all.summary = summary(&all.changes);
+    Ok(all)
+}
+
+fn summary(changes: &[FileChange]) -> ChangeSummary {
+    let mut summary = ChangeSummary::default();
+    for change in changes {
+        summary.total_files_changed += 1;
+        summary.total_additions += change.lines_changed.added;
+        summary.total_deletions += change.lines_changed.removed;
+    }
+    summary
 }
 
 /// A text after the diff of one file.

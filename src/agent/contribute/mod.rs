@@ -38,6 +38,7 @@ pub(super) use manifest::{Found, Manifests, Project, project, projects};
 pub(super) use survey::{Class, Survey, is_minor};
 
 pub use analyst::Analyst;
+pub use assembly::rewritten;
 pub use coder::Coder;
 pub use docs::Docs;
 pub use explorer::Explorer;

@@ -112,6 +112,7 @@ async fn all(
     local::configuration(exam, resolution, waits);
     local::state(exam, resolution, &clock).await;
     sandbox::look(exam, &resolution.sandbox).await;
+    sandbox::proxy(exam, &resolution.sandbox, options.offline).await;
     let config = match &resolution.start {
         _ if options.offline => Err("--offline"),
         Some(Start::Configured(config)) => Ok(config),

@@ -9,7 +9,26 @@ use crate::sandbox::{Sandbox, Verdict};
 
 /// A machine that hangs over its namespaces must not hold the doctor up.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// A proxy is near.
+const NEAR: Duration = Duration::from_secs(5);
 const GROUP: &str = "sandbox";
+
+/// Whether somebody answers where registries are to be reached by.
+pub(super) async fn proxy(exam: &mut Exam<'_>, settings: &Sandboxing, offline: bool) {
+    let Some(at) = &settings.proxy else { return };
+    exam.group = GROUP;
+    if offline {
+        return exam.pass("proxy", format!("registries are reached by {at}"));
+    }
+    let connected = tokio::time::timeout(NEAR, tokio::net::TcpStream::connect(at)).await;
+    match connected.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into())) {
+        Ok(_) => exam.pass("proxy", format!("registries are reached by {at}, which answers")),
+        Err(error) => {
+            let todo = "correct `proxy` in `[sandbox]`, or start the proxy; until then no dependencies are fetched";
+            exam.warn("proxy", format!("registries are to be reached by {at}, which does not answer: {error}"), todo);
+        }
+    }
+}
 
 /// What commands find beside the system's own programs.
 fn toolchains(exam: &mut Exam<'_>, settings: &Sandboxing) {

@@ -12,10 +12,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::obeyed::Obeyed;
-use super::{Done, FileNote, Nothing, Where, local_facts, repository_name};
+use super::{Done, FileNote, Nothing, Where, local_facts, repository_name, run_checks};
 use crate::agent::{self, Context, Contributing, Role, Scene, gate};
 use crate::analysis::Engine;
+use crate::app::trial::Proposed;
 use crate::app::{Error, contribute, review};
+use crate::artifact::draft::CheckNote;
 use crate::artifact::exchange::{AgentConfig, PipelineAgent, PipelineResult};
 use crate::artifact::plan::{Plan, Task};
 use crate::artifact::swarm::CodeChanges;
@@ -51,6 +53,8 @@ pub struct Running {
     pub to: Where,
     /// The repository's own configuration holds.
     pub obey: bool,
+    /// The repository's own checks run over the change.
+    pub checks: bool,
 }
 
 /// What a run came to.
@@ -185,6 +189,7 @@ struct Made {
     changes: CodeChanges,
     message: String,
     notes: Vec<String>,
+    checks: Option<Vec<CheckNote>>,
 }
 
 impl Work<'_> {
@@ -197,7 +202,7 @@ impl Work<'_> {
         if let On::Tree(tree) = &ground.on {
             let (context, part) = self.make(&journal, tree).await?;
             if running.agents.has(PipelineAgent::Coder) && part.error.is_none() {
-                match self.gated(&context, tree, &part).await? {
+                match self.gated(&context, tree, &part, &journal).await? {
                     Ok(change) => made = Some(change),
                     Err((why, nothing)) => {
                         errors.extend(why);
@@ -305,6 +310,7 @@ impl Work<'_> {
         cx: &Context,
         tree: &Tree,
         part: &Part,
+        journal: &Journal,
     ) -> Result<Result<Made, (Vec<AgentError>, Nothing)>, Error> {
         let outputs = &part.outputs;
         let nothing = |why: Vec<String>| {
@@ -340,13 +346,26 @@ impl Work<'_> {
         let changes = commit.unwrap_or(own);
         let bounds = contribute::settings(&self.ground.config);
         match gate::check(&cx.engine, tree, &changes, &bounds).await.map_err(contribute::of_agent)? {
-            Ok(gated) => Ok(Ok(Made {
-                tree: tree.clone(),
-                edits: gated.edits,
-                changes,
-                message: draft.commit_message,
-                notes: draft.notes,
-            })),
+            Ok(gated) => {
+                let proposed = Proposed { changes, gated, draft };
+                let Ground { config, cancel, .. } = self.ground;
+                let (proposed, checks) = match self.running.checks {
+                    false => (proposed, None),
+                    true => match run_checks(&cx.engine, tree, proposed, config, journal, cancel).await? {
+                        Ok((proposed, notes)) => (proposed, Some(notes)),
+                        Err(why) => return declined(why),
+                    },
+                };
+                let Proposed { changes, gated, draft } = proposed;
+                Ok(Ok(Made {
+                    tree: tree.clone(),
+                    edits: gated.edits,
+                    changes,
+                    message: draft.commit_message,
+                    notes: draft.notes,
+                    checks,
+                }))
+            }
             Err(reasons) => {
                 let error = ErrorCode::GitRefused.error(Role::Coder.name(), reasons.join("; "));
                 Ok(Err((vec![error], nothing(reasons))))
@@ -394,7 +413,7 @@ impl Work<'_> {
         };
         let diff = made.changes.changes.iter().map(|change| change.diff.as_str()).collect();
         let files = made.changes.changes.into_iter().map(FileNote::of).collect();
-        Ok(Done { diff, files, commit, notes: made.notes })
+        Ok(Done { diff, files, commit, notes: made.notes, checks: made.checks })
     }
 }
 

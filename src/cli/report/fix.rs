@@ -1,7 +1,7 @@
 //! What came of an issue, for the person beside the diff.
 
 use super::{list, note};
-use crate::app::local::{Done, Form, Nothing};
+use crate::app::local::{CheckOutcome, Done, Form, Nothing};
 use crate::stdx::text::{count, visible_line};
 
 /// What an issue can say so that a mechanic understands it.
@@ -19,8 +19,21 @@ pub fn fixed(done: &Done) {
     for file in &done.files {
         note(&format!("  {}: {}", visible_line(&file.path), visible_line(&file.description)));
     }
-    note("Parsed and scanned again; tests, linters and builds were not run.");
+    checked(done);
     list("Note:", &done.notes);
+}
+
+/// How a change was checked, and what was not.
+pub fn checked(done: &Done) {
+    let Some(checks) = &done.checks else {
+        return note("Parsed and scanned again; tests, linters and builds were not run.");
+    };
+    let told = checks.iter().map(|check| match &check.outcome {
+        CheckOutcome::Passed => format!("passed: {}", check.what),
+        CheckOutcome::Failed { why } => format!("failed: {}: {why}", check.what),
+        CheckOutcome::NotRun { why } => format!("not run: {}: {why}", check.what),
+    });
+    list("Parsed and scanned again; the repository's own checks:", &told.collect::<Vec<_>>());
 }
 
 /// Why nothing was changed, and what would help.

@@ -10,7 +10,7 @@ mod text;
 mod workflow;
 
 pub use audit::audited;
-pub use fix::{fixed, not_fixed};
+pub use fix::{checked, fixed, not_fixed};
 pub use plan::{not_planned, plan};
 pub use run::{ran, told};
 pub use scout::scouted;

@@ -1,6 +1,6 @@
 //! A run, while it works and when it is over, for the person at the terminal.
 
-use super::{line, list, not_fixed, note};
+use super::{checked, line, list, not_fixed, note};
 use crate::app::local::{End, Ran, Told, Where};
 use crate::domain::Finding;
 use crate::stdx::text::{count, visible_line};
@@ -61,7 +61,7 @@ pub fn ran(ran: &Ran, to: &Where) {
     }
     line(&format!("All of it: {}", visible_line(&ran.folder.display().to_string())));
     if let Some(change) = &ran.change {
-        note("Parsed and scanned again; tests, linters and builds were not run.");
+        checked(change);
         list("Note:", &change.notes);
     }
     if let Some(nothing) = &ran.unchanged {

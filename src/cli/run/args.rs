@@ -42,6 +42,9 @@ pub struct Run {
     /// Agent that a program outside plays (docs/agent-protocol.md)
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     pub outside: Vec<String>,
+    /// Run the repository's own formatter, linter, build and tests over the change, in the sandbox (docs/checks.md)
+    #[arg(long)]
+    pub checks: bool,
     /// Leave the repository's `.github/octoswarm.yml` out; by default its limits and paths hold
     #[arg(long)]
     pub no_config: bool,

@@ -45,6 +45,9 @@ pub async fn cmd_run(args: args::Run) -> Exit {
     ran.warnings.iter().for_each(|text| report::warning(text));
     if json {
         report::raw(&(serde_json::to_string_pretty(&ran.result)? + "\n"));
+        if let Some(change) = ran.change.as_ref().filter(|change| change.checks.is_some()) {
+            report::checked(change);
+        }
     } else {
         report::ran(&ran, &to);
     }
@@ -92,6 +95,7 @@ fn running(args: args::Run) -> anyhow::Result<(String, Running)> {
         outside: args.outside,
         to,
         obey: !args.no_config,
+        checks: args.checks,
     };
     Ok((wish, running))
 }

@@ -13,7 +13,7 @@ use super::{Place, place};
 const MIB: u64 = 1 << 20;
 
 fn key(trust: Trust, lock: &str) -> Key {
-    Key::new("octo/app", trust, &[Ecosystem::Cargo], &[("Cargo.lock", lock.as_bytes())]).unwrap()
+    Key::new("octo/app", trust, &[Ecosystem::Cargo], &[], &[("Cargo.lock", lock.as_bytes())]).unwrap()
 }
 
 fn cache(place: &Place, most: u64, strangers: bool) -> Cache {

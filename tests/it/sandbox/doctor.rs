@@ -86,6 +86,20 @@ async fn without_bubblewrap_there_is_none_and_the_doctor_says_what_to_install() 
 }
 
 #[tokio::test]
+async fn a_proxy_for_registries_is_shown_and_one_with_a_password_is_refused() {
+    let shared = Shared::new();
+    let config = shared.folder.path().join("octoswarm.toml");
+    std::fs::write(&config, "[sandbox]\nproxy = \"http://proxy.example.com:3128\"\n").unwrap();
+    says(&shared.doctor(&[], Some(&config)), "proxy", "pass", "proxy.example.com:3128");
+    std::fs::write(&config, "[sandbox]\nproxy = \"http://ada:hunter2@proxy.example.com\"\n").unwrap();
+    assert!(shared.doctor(&[], Some(&config)).iter().all(|check| check.0 != "proxy"));
+    let output = Command::new(&shared.program).args(["config", "check", "--config"]).arg(&config).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("`proxy`: the address holds credentials") && !said.contains("hunter2"), "{said}");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+}
+
+#[tokio::test]
 async fn where_namespaces_are_forbidden_there_is_none_and_nothing_runs_without() {
     if place().await.is_none() {
         return;

@@ -3,7 +3,7 @@
 mod deps;
 mod doctor;
 mod escape;
-mod proxy;
+pub(crate) mod proxy;
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -223,7 +223,7 @@ async fn each_step_has_a_way_of_its_own_that_is_gone_with_it() {
 async fn an_upstream_proxy_is_told_names_and_nothing_else() {
     let own = registry().await;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let at = HostPort::new("localhost", listener.local_addr().unwrap().port()).unwrap();
+    let at = listener.local_addr().unwrap().to_string();
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let to = own.clone();
     tokio::spawn(async move {

@@ -25,6 +25,7 @@ pub(super) fn maven(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::new(&format!("{mvn} -B install -DskipTests"), &format!("{mvn} -q -B dependency:go-offline")),
         format: Step::line(&format!("{quiet} spotless:check")).run_if(spotless),
+        reformat: Step::line(&format!("{quiet} spotless:apply")),
         lint: match (spotless, checkstyle) {
             (true, false) => Step::told(&format!("{mvn} -B spotless:check")),
             (true, true) => Step::new(&format!("{mvn} -B spotless:check"), &format!("{quiet} checkstyle:check")),
@@ -51,6 +52,7 @@ pub(super) fn gradle(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::new(&told("dependencies"), &format!("{gradle} --no-daemon --console=plain testClasses")),
         format: Step::line(&offline("spotlessCheck")).run_if(texts.contains("spotless")),
+        reformat: Step::line(&offline("spotlessApply")),
         lint: Step::new(&told("check -x test"), &offline("check -x test")).run_if(linters),
         build: Step::new(&told("assemble"), &offline("assemble")),
         test: Step::new(&told("test"), &offline("test --continue")),

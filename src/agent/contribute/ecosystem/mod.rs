@@ -159,6 +159,7 @@ impl Step {
 struct Steps {
     install: Step,
     format: Step,
+    reformat: Step,
     lint: Step,
     build: Step,
     test: Step,
@@ -166,9 +167,12 @@ struct Steps {
 
 impl Steps {
     fn project(self, framework: &str, manager: &str) -> Project {
+        let none = Step::none();
         let runs = [
             (Kind::Install, &self.install),
             (Kind::Format, &self.format),
+            // Without the check there is nothing to be made right.
+            (Kind::Reformat, if self.format.line.is_empty() { &none } else { &self.reformat }),
             (Kind::Lint, &self.lint),
             (Kind::Build, &self.build),
             (Kind::Test, &self.test),

@@ -30,6 +30,7 @@ pub(super) fn native(m: &Manifests, at: &str) -> Option<Project> {
     let sources = ["*.c", "*.h", "*.cc", "*.cpp", "*.cxx", "*.hpp", "*.hh"];
     let formatted = m.has(at, &[".clang-format"]) && m.shows(&["clang-format"]);
     let format = || Step::line(&listing(&sources, "clang-format --dry-run -Werror")).run_if(formatted);
+    let reformat = || Step::line(&listing(&sources, "clang-format -i"));
     let tidy = m.has(at, &[".clang-tidy"]);
     let lint = || if tidy { Step::same("run-clang-tidy -p build") } else { Step::none() };
     let qt = |text: &str| if text.contains("Qt5") || text.contains("Qt6") { "Qt" } else { "" };
@@ -40,6 +41,7 @@ pub(super) fn native(m: &Manifests, at: &str) -> Option<Project> {
             // To configure is to fetch, where the project fetches at all.
             install: Step::new("cmake -B build", configure),
             format: format(),
+            reformat: reformat(),
             lint: lint(),
             build: Step::same("cmake --build build"),
             test: Step::new("ctest --test-dir build", "ctest --test-dir build --output-on-failure").run_if(tested),
@@ -50,6 +52,7 @@ pub(super) fn native(m: &Manifests, at: &str) -> Option<Project> {
         let steps = Steps {
             install: Step::same("meson setup build"),
             format: format(),
+            reformat: reformat(),
             lint: lint(),
             build: Step::same("meson compile -C build"),
             test: Step::same("meson test -C build").run_if(text.contains("test(") || text.contains("subdir(")),
@@ -62,6 +65,7 @@ pub(super) fn native(m: &Manifests, at: &str) -> Option<Project> {
         let steps = Steps {
             install: Step::new("./configure", configure),
             format: format(),
+            reformat: reformat(),
             lint: lint(),
             build: Step::same("make"),
             test: Step::same("make check"),

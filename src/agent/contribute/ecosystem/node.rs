@@ -55,6 +55,9 @@ const ESLINT: &[&str] = &[
     ".eslintrc.yml",
     ".eslintrc.yaml",
 ];
+/// What scripts are called that format files.
+const WRITERS: &[&str] =
+    &["format:write", "format:fix", "fix:format", "prettier:write", "prettier:fix", "format", "fmt", "prettier"];
 const BIOME: &[&str] = &["biome.json", "biome.jsonc"];
 
 pub(super) fn node(m: &Manifests, at: &str) -> Option<Project> {
@@ -102,11 +105,19 @@ pub(super) fn node(m: &Manifests, at: &str) -> Option<Project> {
     };
     let mut format = run(&["format:check", "check:format", "format-check", "fmt:check", "prettier:check"]);
     format.told.clear();
+    let prettier = if package.get("prettier").is_some() { &["package.json"] } else { PRETTIER };
+    let formatter = |with_prettier: &str, with_biome: &str| {
+        let found = tool(prettier, "prettier", with_prettier);
+        found.or_else(|| tool(BIOME, "@biomejs/biome", with_biome)).unwrap_or_default()
+    };
     if format.line.is_empty() {
-        let prettier = if package.get("prettier").is_some() { &["package.json"] } else { PRETTIER };
-        let found = tool(prettier, "prettier", "prettier --check .");
-        format.line = found.or_else(|| tool(BIOME, "@biomejs/biome", "biome format .")).unwrap_or_default();
+        format.line = formatter("prettier --check .", "biome format .");
     }
+    let writes = |name: &&&str| script(name).is_some_and(|body| body.split_whitespace().any(|word| word == "--write"));
+    let reformat = match WRITERS.iter().find(writes) {
+        Some(name) => called(name),
+        None => formatter("prettier --write .", "biome format --write ."),
+    };
     let mut lint = run(&["lint", "eslint", "check", "lint:js"]);
     if lint.line.is_empty() {
         let found = tool(ESLINT, "eslint", "eslint .");
@@ -115,6 +126,7 @@ pub(super) fn node(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: install(manager, has, version),
         format,
+        reformat: Step::line(&reformat),
         lint,
         build: run(&["build", "compile", "dist"]),
         test: run(&["test", "test:unit", "tests", "unit"]),
@@ -160,6 +172,7 @@ pub(super) fn deno(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::new("deno install", &format!("deno install{frozen}")),
         format: Step::line("deno fmt --check").run_if(says("fmt") || m.shows(&["deno fmt"])),
+        reformat: Step::line("deno fmt"),
         lint: Step::same("deno lint").run_if(says("lint") || m.shows(&["deno lint"])),
         build: Step::none(),
         test: Step::new("deno test", test),

@@ -94,12 +94,12 @@ pub(super) fn python(m: &Manifests, at: &str) -> Option<Project> {
     let ruff = tool("ruff") || m.has(at, &["ruff.toml", ".ruff.toml"]);
     let ruff_formats = pyproject.get("tool").and_then(|t| t.get("ruff")).is_some_and(|r| r.get("format").is_some())
         || m.shows(&["ruff format", "ruff-format"]);
-    let format = if ruff_formats {
-        Step::line(&run("ruff format --check ."))
+    let (format, reformat) = if ruff_formats {
+        (Step::line(&run("ruff format --check .")), Step::line(&run("ruff format .")))
     } else if tool("black") || m.shows(&["black --check", "psf/black"]) {
-        Step::line(&run("black --check ."))
+        (Step::line(&run("black --check .")), Step::line(&run("black .")))
     } else {
-        Step::none()
+        (Step::none(), Step::none())
     };
     let lint = if ruff {
         Step::new("ruff check .", &run("ruff check ."))
@@ -124,7 +124,8 @@ pub(super) fn python(m: &Manifests, at: &str) -> Option<Project> {
         framework = "Django".to_owned();
     }
     // A build fetches its back end into a place of its own, so that without a network there is none.
-    let steps = Steps { install, format, lint, build: Step::told(build), test: Step::new(told, &test) };
+    let (build, test) = (Step::told(build), Step::new(told, &test));
+    let steps = Steps { install, format, reformat, lint, build, test };
     let mut found = steps.project(&framework, manager);
     found.covers = pyproject.get("tool").and_then(|t| t.get("uv")).is_some_and(|uv| uv.get("workspace").is_some());
     Some(found)

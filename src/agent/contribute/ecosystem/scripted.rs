@@ -70,15 +70,16 @@ pub(super) fn composer(m: &Manifests, at: &str) -> Option<Project> {
     } else {
         Step::none()
     };
-    let format = if m.has(at, &["pint.json"]) {
-        Step::line("vendor/bin/pint --test")
+    let (format, reformat) = if m.has(at, &["pint.json"]) {
+        (Step::line("vendor/bin/pint --test"), "vendor/bin/pint")
     } else {
-        Step::line("vendor/bin/php-cs-fixer fix --dry-run").run_if(fixer)
+        (Step::line("vendor/bin/php-cs-fixer fix --dry-run").run_if(fixer), "vendor/bin/php-cs-fixer fix")
     };
     let install = "composer install --no-interaction --no-progress --no-scripts --no-plugins";
     let steps = Steps {
         install: Step::new("composer install", install),
         format,
+        reformat: Step::line(reformat),
         lint,
         build: if script("build") { Step::same("composer build") } else { Step::none() },
         test,
@@ -97,6 +98,7 @@ pub(super) fn dotnet(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::new("dotnet restore", &format!("dotnet restore{locked}")),
         format: Step::line(&format!("{verify} --no-restore")).run_if(formatted),
+        reformat: Step::line("dotnet format --no-restore"),
         lint: Step::told(verify),
         build: Step::new("dotnet build", "dotnet build --no-restore"),
         test: Step::new("dotnet test", "dotnet test --no-restore"),
@@ -117,6 +119,7 @@ pub(super) fn mix(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::new("mix deps.get", &format!("mix deps.get{locked}")),
         format: Step::line(verify).run_if(m.has(at, &[".formatter.exs"])),
+        reformat: Step::line("mix format"),
         lint: if credo { Step::same("mix credo") } else { Step::told(verify) },
         build: Step::new("mix compile", "mix compile --no-deps-check"),
         test: Step::new("mix test", "mix test --no-deps-check"),
@@ -136,6 +139,7 @@ pub(super) fn dart(m: &Manifests, at: &str) -> Option<Project> {
         let steps = Steps {
             install: Step::new("flutter pub get", &format!("flutter pub get{locked}")),
             format: format(),
+            reformat: Step::line("dart format ."),
             lint: Step::new("flutter analyze", "flutter analyze --no-pub").run_if(linted),
             // Which of its targets can be built here nobody knows.
             build: Step::told("flutter build"),
@@ -146,6 +150,7 @@ pub(super) fn dart(m: &Manifests, at: &str) -> Option<Project> {
         let steps = Steps {
             install: Step::new("dart pub get", &format!("dart pub get{locked}")),
             format: format(),
+            reformat: Step::line("dart format ."),
             lint: Step::same("dart analyze").run_if(linted),
             build: Step::none(),
             test: Step::same("dart test").run_if(text.contains(" test:")),

@@ -36,6 +36,7 @@ pub(super) fn cargo(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::new("cargo fetch", &format!("cargo fetch{locked}")),
         format: Step::line("cargo fmt --all --check").run_if(formatted),
+        reformat: Step::line("cargo fmt --all"),
         lint: Step::new(
             "cargo clippy --all-targets",
             &format!("cargo clippy --offline{locked}{every} --all-targets{strict}"),
@@ -75,6 +76,7 @@ pub(super) fn go(m: &Manifests, at: &str) -> Option<Project> {
     let steps = Steps {
         install: Step::same("go mod download").run_if(!vendored),
         format: Step::line(&format).run_if(formatted),
+        reformat: Step::line(&listing(&["*.go"], "gofmt -w")),
         lint,
         build: Step::new("go build ./...", &format!("go build{from} ./...")),
         // With -v it names what passed, and so can be counted.
@@ -86,16 +88,17 @@ pub(super) fn go(m: &Manifests, at: &str) -> Option<Project> {
 pub(super) fn swift(m: &Manifests, at: &str) -> Option<Project> {
     let text = m.text(at, "Package.swift")?;
     let framework = first(&[("vapor/vapor", "Vapor"), ("hummingbird", "Hummingbird")], |name| text.contains(name));
-    let format = if m.has(at, &[".swift-format"]) {
-        Step::line("swift format lint --strict --recursive .")
+    let (format, reformat) = if m.has(at, &[".swift-format"]) {
+        ("swift format lint --strict --recursive .", "swift format --in-place --recursive .")
     } else if m.has(at, &[".swiftformat"]) {
-        Step::line("swiftformat --lint .")
+        ("swiftformat --lint .", "swiftformat .")
     } else {
-        Step::none()
+        ("", "")
     };
     let steps = Steps {
         install: Step::same("swift package resolve"),
-        format,
+        format: Step::line(format),
+        reformat: Step::line(reformat),
         lint: if m.has(at, &[".swiftlint.yml"]) { Step::same("swiftlint") } else { Step::none() },
         build: Step::new("swift build", "swift build --skip-update"),
         test: Step::new("swift test", "swift test --skip-update").run_if(text.contains(".testTarget")),
