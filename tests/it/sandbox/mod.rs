@@ -3,6 +3,7 @@
 mod deps;
 mod doctor;
 mod escape;
+mod parsers;
 mod proxy;
 
 use std::io::Write;
