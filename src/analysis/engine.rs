@@ -151,6 +151,7 @@ impl Engine {
             (Stopped::NoRules, Some(Err(error))) => format!("its rules cannot be used: {error}"),
             (Stopped::NoRules, _) => "its rules cannot be used".to_owned(),
             (Stopped::TooDeep, _) => "nested too deeply".to_owned(),
+            (Stopped::TooMany, _) => "rules match in too many places".to_owned(),
             (Stopped::TooLong, _) => "took too long".to_owned(),
         })
     }

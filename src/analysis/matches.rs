@@ -3,6 +3,7 @@
 //! A worker's answer names places and rules, nothing that is shown: who asks makes findings of that with its own words.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use ast_grep_core::matcher::MatcherExt;
@@ -28,8 +29,8 @@ pub(super) const NAME: &str = "analysis.matches";
 const MAX_LINE: usize = 500;
 /// A last guard; ordinary files take milliseconds.
 const MAX_TIME: Duration = Duration::from_secs(5);
-/// What a rule's fix may add to the text that it takes.
-const MAX_ADDED: usize = 4096;
+/// Each becomes a finding; a person wants a hundredth of this.
+const MAX_PLACES: usize = 20_000;
 
 type Match<'t> = NodeMatch<'t, StrDoc<SupportLang>>;
 
@@ -64,6 +65,8 @@ pub(super) enum Stopped {
     NoRules,
     TooDeep,
     TooLong,
+    /// Rules match in more places than anybody wants to hear of.
+    TooMany,
 }
 
 /// A rule matches here: bytes `start..end` of the text.
@@ -176,6 +179,10 @@ pub(super) fn find(here: &Here, engine: &Engine, question: &Question<'_>) -> Mat
             if silenced || packed(&lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
                 continue;
             }
+            if found.places.len() == MAX_PLACES {
+                found.stopped = Some(Stopped::TooMany);
+                return found;
+            }
             if let Some(rule) = engine.rule_files().get(compiled.rule) {
                 found.places.push(place(rule, compiled, &matched));
             }
@@ -207,7 +214,8 @@ impl Matches {
             return false;
         }
         let in_text = |start: usize, end: usize| question.text.get(start..end).is_some();
-        self.places.len() <= question.text.len()
+        let bounds = OnceCell::new();
+        self.places.len() <= MAX_PLACES
             && self.places.iter().all(|place| {
                 let rule = engine.rule_files().iter().find(|rule| rule.id == place.rule);
                 rule.is_some_and(|rule| {
@@ -217,8 +225,9 @@ impl Matches {
                         && place.edit.as_ref().is_none_or(|edit| {
                             rule.has_fix
                                 && in_text(edit.start, edit.end)
-                                && edit.inserted.len() <= question.text.len().saturating_add(MAX_ADDED)
-                                && Bounds::with(&question.text, &rule.vocabulary).says(&edit.inserted)
+                                && bounds
+                                    .get_or_init(|| Bounds::new(&question.text))
+                                    .says_with(&edit.inserted, &rule.vocabulary)
                         })
                 })
             })

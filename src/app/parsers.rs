@@ -1,6 +1,7 @@
 //! Who reads strangers' bytes in C for this program: workers, as the sandbox holds them.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,5 +51,13 @@ pub fn install() -> std::io::Result<()> {
 /// What workers of this program may take.
 pub fn settings() -> ParserSettings {
     let most = std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
-    ParserSettings { helper: bench::helper(), most, memory: MEMORY, time: TIME, questions: QUESTIONS }
+    ParserSettings { helper: program(), most, memory: MEMORY, time: TIME, questions: QUESTIONS }
+}
+
+/// This program's file. Where it is what runs here it is told so that it stays the same one, also when an update has put another in its
+/// place: a worker of another version would have other questions.
+fn program() -> PathBuf {
+    let own = PathBuf::from("/proc/self/exe");
+    let found = bench::helper();
+    if std::env::current_exe().is_ok_and(|running| running == found) && own.exists() { own } else { found }
 }

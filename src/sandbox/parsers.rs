@@ -243,8 +243,10 @@ impl Parsers {
 
     fn ask_here(&self, question: &[u8], accept: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Failure> {
         match self.once(question, accept) {
-            // What went before may have worn it out, or taken it over.
-            Err((_, true)) => self.once(question, accept).map_err(|(failure, _)| failure),
+            // What went before may have worn it out, or taken it over. Who took too long is not asked twice: that would be as long again.
+            Err((failure, true)) if failure != Failure::Time => {
+                self.once(question, accept).map_err(|(failure, _)| failure)
+            }
             once => once.map_err(|(failure, _)| failure),
         }
     }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -53,7 +54,7 @@ impl Worker {
         let answers = theirs.try_clone()?;
         #[expect(clippy::disallowed_methods, reason = "the sandbox starts processes")]
         let mut command = Command::new(helper);
-        command.arg(VERB).arg(PARSE).arg(serde_json::to_string(plan)?).env_clear().current_dir("/");
+        command.arg0("octoswarm").arg(VERB).arg(PARSE).arg(serde_json::to_string(plan)?).env_clear().current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::from(OwnedFd::from(answers)));
         command.stderr(Stdio::from(OwnedFd::from(complain)));
         let child = command

@@ -66,9 +66,9 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A mebibyte that keeps the parser busy for minutes: each line may be a comparison or a call with types, and so may all before it.
+/// Keeps the parser busy for minutes: each part may be a comparison or a call with types, and so may all before it.
 fn endless() -> String {
-    "a<b>(c)<\n".repeat(100_000)
+    format!("{}\n", "a<b>(c)<".repeat(20)).repeat(5_000)
 }
 
 /// Another one, of a single line, that takes hundreds of mebibytes.
@@ -160,6 +160,61 @@ fn a_parser_that_was_killed_is_replaced_and_nothing_is_lost() {
     until("the killed one is gone", || !is_alive(killed));
     works(&parsers);
     assert_ne!(the_one_that_waits(&parsers), killed);
+}
+
+/// Processes that this one has started.
+fn children(parent: u32) -> Vec<u32> {
+    let processes =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_child = |id: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let rest = stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        rest.split(' ').nth(1) == Some(&parent.to_string())
+    };
+    processes.filter(is_child).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn parsers_die_with_whoever_asked_them_also_in_the_middle_of_a_text() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("endless.ts"), endless()).unwrap();
+    let mut scan = std::process::Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+        .args(["scan", "endless.ts"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let busy = |id: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let ticks = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(11)?.parse::<u64>().ok());
+        ticks.is_some_and(|ticks| ticks > 100)
+    };
+    let mut parser = None;
+    until("a parser is busy for a second", || {
+        parser = children(scan.id()).into_iter().find(|id| busy(*id));
+        parser.is_some()
+    });
+    scan.kill().unwrap();
+    scan.wait().unwrap();
+    until("the parser is gone", || !is_alive(parser.unwrap()));
+}
+
+#[test]
+fn a_local_scan_names_the_file_that_hangs_its_parser_and_reads_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("endless.ts"), endless()).unwrap();
+    std::fs::write(folder.path().join("run.py"), DEFECTS).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_octoswarm"))
+        .args(["scan", "--format", "json", "."])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = said.to_string();
+    assert!(text.contains("the parser took too long") && text.contains("endless.ts"), "{text}");
+    assert!(text.contains("eval-of-data"), "{text}");
 }
 
 #[test]
