@@ -2,35 +2,15 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::{Duration, Instant};
 
-use ast_grep_core::matcher::MatcherExt;
-use ast_grep_core::tree_sitter::StrDoc;
-use ast_grep_core::{AstGrep, Doc, Matcher, Node, NodeMatch};
-use ast_grep_language::SupportLang;
 use regex::Regex;
 
-use super::flow::Flow;
 use super::lines::Lines;
-use super::rule::{Body, Compiled, Rule};
-use super::words::Words;
-use super::{Error, Language, fix, language, links, rule, secrets, skip};
+use super::matches::{self, Dispatch, Matches, Question, Stopped};
+use super::rule::{Body, Rule};
+use super::{Error, Language, links, rule, secrets, skip};
 use crate::domain::{Category, Finding, Fingerprint, Reading, RuleId, Severity};
-
-pub(super) type Tree = AstGrep<StrDoc<SupportLang>>;
-pub(super) type TreeNode<'t> = Node<'t, StrDoc<SupportLang>>;
-/// The parser's own node.
-type Inner<'t> = <StrDoc<SupportLang> as Doc>::Node<'t>;
-type Match<'t> = NodeMatch<'t, StrDoc<SupportLang>>;
-
-/// A tree deeper than this would make walks over ancestors quadratic.
-const MAX_DEPTH: u32 = 1000;
-/// People break their lines before this; a bundler does not.
-const MAX_LINE: usize = 500;
-/// A last guard; ordinary files take milliseconds.
-const MAX_TIME: Duration = Duration::from_secs(5);
-const TOO_DEEP: &str = "nested too deeply";
-const TOO_LONG: &str = "took too long";
+use crate::stdx::workers::{self, Failure, Here};
 
 /// Every rule; those of a language are compiled when its first file is read. Cheap to share, safe to use from many threads.
 pub struct Engine {
@@ -64,20 +44,6 @@ pub struct Scan {
     pub reading: Reading,
     /// The parser had to guess where code stands; what it did understand was still read.
     pub syntax_errors: bool,
-}
-
-/// The rules of one language, by the kind of node that they can match.
-struct Dispatch {
-    rules: Vec<Compiled>,
-    by_kind: Vec<Vec<usize>>,
-    words: Words,
-}
-
-/// What a walk tells beside its hits.
-struct Walked {
-    syntax_errors: bool,
-    /// `Failed` when not every node was visited.
-    reading: Reading,
 }
 
 /// A finding before its fingerprint is counted.
@@ -115,7 +81,7 @@ impl Engine {
     }
 
     /// The rules of a language, ready to match.
-    fn dispatch(&self, language: Language) -> Option<&Result<Dispatch, Error>> {
+    pub(super) fn dispatch(&self, language: Language) -> Option<&Result<Dispatch, Error>> {
         Some(self.languages.get(&language)?.get_or_init(|| Dispatch::new(&self.bodies, language)))
     }
 
@@ -142,15 +108,16 @@ impl Engine {
         let lines = Lines::new(text);
         let mut hits = secrets::hits(path, text, &lines);
         let language = Language::of_path(path);
-        let mut scan = Scan { language, ..Scan::default() };
-        match language.and_then(|language| Some((language, self.dispatch(language)?))) {
-            None => scan.reading = Reading::TextOnly,
-            Some((_, Err(error))) => scan.reading = Reading::Failed(format!("its rules cannot be used: {error}")),
-            Some((language, Ok(dispatch))) => {
-                let speaks = self.speaking(dispatch, path, text, None);
-                let walked = self.walk(language, dispatch, &speaks, path, &lines, &mut hits);
-                (scan.syntax_errors, scan.reading) = (walked.syntax_errors, walked.reading);
-            }
+        let mut scan = Scan { language, reading: Reading::TextOnly, ..Scan::default() };
+        if let Some(language) = language.filter(|language| self.languages.contains_key(language)) {
+            let question = Question { path: path.into(), text: text.into(), only: None };
+            (scan.syntax_errors, scan.reading) = match self.matches(&question) {
+                Err(failure) => (false, Reading::Failed(failure.of("the parser"))),
+                Ok(found) => {
+                    hits.extend(found.places.into_iter().filter_map(|place| place.finding(self, path, &lines)));
+                    (found.syntax_errors, found.stopped.map_or(Reading::Whole, |why| self.unfinished(language, why)))
+                }
+            };
         }
         scan.findings = finish(path, text, &lines, hits);
         scan
@@ -164,110 +131,29 @@ impl Engine {
             return Vec::new();
         }
         let Some(Ok(dispatch)) = self.dispatch(language) else { return Vec::new() };
-        let speaks = self.speaking(dispatch, path, text, Some(index));
-        if !speaks.contains(&true) {
+        if !dispatch.speaking(&self.rules, path, text, Some(index)).contains(&true) {
             return Vec::new();
         }
-        let (lines, mut hits) = (Lines::new(text), Vec::new());
-        self.walk(language, dispatch, &speaks, path, &lines, &mut hits);
+        let question = Question { path: path.into(), text: text.into(), only: Some(rule.clone()) };
+        let lines = Lines::new(text);
+        let places = self.matches(&question).unwrap_or_default().places;
+        let hits = places.into_iter().filter_map(|place| place.finding(self, path, &lines)).collect();
         finish(path, text, &lines, hits)
     }
 
-    /// Which rules of a language have something to say about a file; `only` that one.
-    fn speaking(&self, dispatch: &Dispatch, path: &str, text: &str, only: Option<usize>) -> Vec<bool> {
-        let in_tests = language::is_test(path);
-        let speaks = |(compiled, may_match): (&Compiled, bool)| {
-            may_match
-                && only.is_none_or(|rule| rule == compiled.rule)
-                && self.rules.get(compiled.rule).is_some_and(|rule| rule.in_tests || !in_tests)
-                && !compiled.not_in_paths.as_ref().is_some_and(|r| r.is_match(path))
-                && compiled.only_in_files_with.as_ref().is_none_or(|r| r.is_match(text))
-        };
-        dispatch.rules.iter().zip(dispatch.words.fulfilled(text)).map(speaks).collect()
+    fn matches(&self, question: &Question<'_>) -> Result<Matches, Failure> {
+        let here = |here: &Here| matches::find(here, self, question);
+        workers::ask(matches::NAME, question, here, |found: &Matches| found.holds(self, question))
     }
 
-    /// Asks every rule that speaks about every node that it can match.
-    fn walk(
-        &self,
-        language: Language,
-        dispatch: &Dispatch,
-        speaks: &[bool],
-        path: &str,
-        lines: &Lines<'_>,
-        hits: &mut Vec<Hit>,
-    ) -> Walked {
-        let text = lines.text();
-        let stopped =
-            |syntax_errors, reason: &str| Walked { syntax_errors, reading: Reading::Failed(reason.to_owned()) };
-        let tree = match read(language, text) {
-            Ok(tree) => tree,
-            Err(reason) => return stopped(false, reason),
-        };
-        let asked = dispatch.asked(speaks);
-        let mut nodes = Vec::new();
-        let deep = !visit(&tree, |node| {
-            if asked.get(usize::from(node.kind_id())).copied().unwrap_or(false) {
-                nodes.push(node);
-            }
-        });
-        if deep {
-            return stopped(false, TOO_DEEP);
-        }
-        let syntax_errors = is_broken(&tree);
-        // Asked only once something was found: most rules find nothing in most files.
-        let mut silenced: Vec<Option<bool>> = vec![None; dispatch.rules.len()];
-        let flow = Flow::new(&tree);
-        let started = Instant::now();
-        for (visited, node) in nodes.into_iter().enumerate() {
-            if visited % 128 == 127 && started.elapsed() > MAX_TIME {
-                return stopped(syntax_errors, TOO_LONG);
-            }
-            let node = tree.adopt(node);
-            let Some(indexes) = dispatch.by_kind.get(usize::from(node.kind_id())) else { continue };
-            for index in indexes.iter().filter(|i| speaks.get(**i).copied().unwrap_or(false)) {
-                let Some(compiled) = dispatch.rules.get(*index) else { continue };
-                let Some(matched) = compiled.config.matcher.match_node(node.clone()) else { continue };
-                let silenced = silenced.get_mut(*index).is_some_and(|known| {
-                    let asked = || compiled.not_in_files_with.as_ref().is_some_and(|r| r.is_match(text));
-                    *known.get_or_insert_with(asked)
-                });
-                if silenced || packed(lines, matched.range().start) || flow.lets_pass(compiled, &matched) {
-                    continue;
-                }
-                if let Some(rule) = self.rules.get(compiled.rule) {
-                    hits.push(hit(rule, compiled, &matched, path, lines));
-                }
-            }
-        }
-        Walked { syntax_errors, reading: Reading::Whole }
-    }
-}
-
-impl Dispatch {
-    fn new(bodies: &[Body], language: Language) -> Result<Self, Error> {
-        let speaking = bodies.iter().filter(|body| body.speaks(language));
-        let rules = speaking.map(|body| body.compile(language)).collect::<Result<Vec<_>, _>>()?;
-        let mut by_kind: Vec<Vec<usize>> = Vec::new();
-        for (index, compiled) in rules.iter().enumerate() {
-            // A rule without kinds is refused when it is compiled.
-            for kind in &compiled.config.matcher.potential_kinds().unwrap_or_default() {
-                if by_kind.len() <= kind {
-                    by_kind.resize_with(kind + 1, Vec::new);
-                }
-                if let Some(slot) = by_kind.get_mut(kind) {
-                    slot.push(index);
-                }
-            }
-        }
-        let words = Words::new(rules.iter().map(|compiled| &compiled.needs))
-            .map_err(|e| Error::Words { language: language.name(), source: Box::new(e) })?;
-        Ok(Self { rules, by_kind, words })
-    }
-
-    /// Of each kind of node, whether a rule that speaks can match it.
-    fn asked(&self, speaks: &[bool]) -> Vec<bool> {
-        let any = |rules: &Vec<usize>| rules.iter().any(|rule| speaks.get(*rule).copied().unwrap_or(false));
-        self.by_kind.iter().map(any).collect()
+    fn unfinished(&self, language: Language, why: Stopped) -> Reading {
+        Reading::Failed(match (why, self.dispatch(language)) {
+            (Stopped::NoRules, Some(Err(error))) => format!("its rules cannot be used: {error}"),
+            (Stopped::NoRules, _) => "its rules cannot be used".to_owned(),
+            (Stopped::TooDeep, _) => "nested too deeply".to_owned(),
+            (Stopped::TooMany, _) => "rules match in too many places".to_owned(),
+            (Stopped::TooLong, _) => "took too long".to_owned(),
+        })
     }
 }
 
@@ -284,99 +170,6 @@ impl From<&Rule> for RuleInfo {
             has_fix: rule.has_fix,
         }
     }
-}
-
-/// The tree, or why there is none.
-pub(super) fn parse(language: Language, text: &str) -> Result<Tree, String> {
-    let tree = read(language, text)?;
-    if visit(&tree, |_| {}) { Ok(tree) } else { Err(TOO_DEEP.to_owned()) }
-}
-
-/// A tree of any depth.
-fn read(language: Language, text: &str) -> Result<Tree, &'static str> {
-    if skip::nests_too_deeply(text) {
-        return Err(TOO_DEEP);
-    }
-    Tree::try_new(text, language.grammar()).map_err(|_| TOO_LONG)
-}
-
-/// Whether the parser had to guess in code. What it cannot read of types, in published code, is what its grammar does not
-/// know yet (variance of type parameters, negative constants): no statement is lost there, and nobody should be alarmed.
-fn is_broken(tree: &Tree) -> bool {
-    /// Kinds of nodes that hold types, or a macro's pattern.
-    const TYPES: [&str; 12] = [
-        "type_parameters",
-        "type_parameter",
-        "type_arguments",
-        "type_annotation",
-        "function_type",
-        "union_type",
-        "intersection_type",
-        "tuple_type",
-        "object_type",
-        "struct_item",
-        "token_tree_pattern",
-        "index_expression",
-    ];
-    if !tree.root().get_inner_node().has_error() {
-        return false;
-    }
-    let mut broken = false;
-    visit(tree, |node| {
-        let in_type = || node.parent().is_some_and(|parent| TYPES.contains(&parent.kind()));
-        broken |= node.is_error() && !in_type() || node.is_missing() && matches!(node.kind(), ")" | "]" | "}");
-    });
-    broken
-}
-
-/// Shows every node, in the order of the text; `false` when the tree is too deep.
-fn visit<'t>(tree: &'t Tree, mut see: impl FnMut(Inner<'t>)) -> bool {
-    let mut cursor = tree.root().get_inner_node().walk();
-    let mut depth = 0;
-    loop {
-        see(cursor.node());
-        if cursor.goto_first_child() {
-            depth += 1;
-            if depth > MAX_DEPTH {
-                return false;
-            }
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return true;
-            }
-            depth -= 1;
-        }
-    }
-}
-
-fn hit(rule: &Rule, compiled: &Compiled, matched: &Match<'_>, path: &str, lines: &Lines<'_>) -> Hit {
-    let place = compiled.at.as_ref().and_then(|name| matched.get_env().get_match(name)).unwrap_or(matched.get_node());
-    let range = place.range();
-    let fix = compiled.config.fixer.first().and_then(|fixer| {
-        let edit = matched.make_edit(&compiled.config.matcher, fixer);
-        let inserted = String::from_utf8(edit.inserted_text).ok()?;
-        fix::whole_lines(lines, edit.position..edit.position + edit.deleted_length, &inserted)
-    });
-    let finding = Finding {
-        category: rule.category,
-        severity: rule.severity,
-        rule: rule.id.clone(),
-        path: path.to_owned(),
-        span: lines.span(range.clone()),
-        message: rule.message.clone(),
-        why: rule.why.clone(),
-        fix,
-        reference: rule.reference.clone(),
-        fingerprint: Fingerprint::new(&rule.id, path, "", 0),
-    };
-    Hit { start: range.start, end: range.end, matched: place.text().into_owned(), finding }
-}
-
-/// Whether a place stands in a minified line: a longer one was written by a program.
-fn packed(lines: &Lines<'_>, offset: usize) -> bool {
-    lines.bounds(lines.line_at(offset)).len() > MAX_LINE
 }
 
 /// Sorts, drops what is said twice or was allowed by a comment, and names the rest.

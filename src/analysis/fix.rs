@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::engine::{Engine, parse};
+use super::engine::Engine;
 use super::lines::Lines;
+use super::tree::parse;
+use super::worker::{self, Code};
 use super::{Error, Language};
 use crate::domain::{Finding, Fix, RuleId};
+use crate::stdx::workers::Here;
 
 /// Turns an edit of bytes into whole lines. `None` when nothing would change.
 pub(super) fn whole_lines(lines: &Lines<'_>, edit: Range<usize>, inserted: &str) -> Option<Fix> {
@@ -177,7 +180,12 @@ pub fn syntax_errors(path: &str, text: &str) -> usize {
 
 /// Nodes that are errors, or that the parser had to invent.
 fn errors(language: Language, text: &str) -> usize {
-    match parse(language, text) {
+    let code = Code::new(language, text);
+    worker::ask(worker::ERRORS, &code, |here| errors_of(here, &code), |_| true).unwrap_or(usize::MAX)
+}
+
+pub(super) fn errors_of(here: &Here, code: &Code<'_>) -> usize {
+    match parse(here, code.language, &code.text) {
         Err(_) => usize::MAX,
         Ok(tree) if !tree.root().get_inner_node().has_error() => 0,
         Ok(tree) => tree.root().dfs().filter(|node| node.is_error() || node.is_missing()).count(),

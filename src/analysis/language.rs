@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use ast_grep_language::SupportLang;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 /// A language whose grammar is compiled in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Language {
     Rust,
     Python,

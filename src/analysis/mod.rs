@@ -7,10 +7,13 @@ mod engine;
 mod flow;
 mod language;
 mod lines;
+mod matches;
 mod names;
 mod outline;
 mod skip;
+mod tree;
 mod words;
+mod worker;
 
 pub mod fix;
 pub mod links;
@@ -27,6 +30,7 @@ pub use outline::{
 };
 pub use rule::{Rule, Snippet};
 pub use skip::{skip_reason, unread};
+pub use worker::{answer, prepare};
 
 /// What can go wrong: a rule file that does not hold, or fixes that cannot be applied.
 #[derive(Debug, thiserror::Error)]

@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::Language;
-use super::engine::{TreeNode, parse};
+use super::tree::{TreeNode, parse};
+use super::worker::{self, Bounds, Code};
+use crate::stdx::workers::Here;
 
 /// What one file of code says with names.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Names {
     /// Comments and string literals, without what is interpolated into them; in order, not overlapping.
     pub texts: Vec<Range<usize>>,
@@ -22,7 +26,24 @@ pub struct Names {
 impl Names {
     /// None for a file that is no code of a language known here, or that cannot be parsed.
     pub fn read(path: &str, text: &str) -> Option<Self> {
-        let tree = parse(Language::of_path(path)?, text).ok()?;
+        let code = Code::new(Language::of_path(path)?, text);
+        let holds = |names: &Option<Self>| names.as_ref().is_none_or(|names| names.hold(text));
+        worker::ask(worker::NAMES, &code, |here| Self::of(here, &code), holds)?
+    }
+
+    /// Whether these can be the names of a text, whoever says so.
+    fn hold(&self, text: &str) -> bool {
+        let mut end = 0;
+        let in_order = self.texts.iter().all(|range| {
+            let after = range.start >= end && text.get(range.clone()).is_some();
+            end = range.end;
+            after
+        });
+        in_order && Bounds::new(text).all(self.used.iter().chain(&self.defined).chain(&self.bound))
+    }
+
+    pub(super) fn of(here: &Here, code: &Code<'_>) -> Option<Self> {
+        let tree = parse(here, code.language, &code.text).ok()?;
         let mut names = Self::default();
         let mut inner: Vec<Range<usize>> = Vec::new();
         for node in tree.root().dfs() {

@@ -39,6 +39,8 @@ pub struct Rule {
     pub has_fix: bool,
     /// Must be found by this rule.
     pub flag: Vec<Snippet>,
+    /// What its fixes may put into a text beside what they find there: the file itself, if it has any.
+    pub(super) vocabulary: String,
     /// Must not be found by this rule.
     pub pass: Vec<Snippet>,
 }
@@ -234,6 +236,7 @@ pub(super) fn parse(name: &str, text: &str, index: usize) -> Result<(Rule, Vec<B
         in_tests: wire.tests == TestsWire::Include,
         languages: bodies.iter().flat_map(|body| body.languages.iter().copied()).collect(),
         has_fix,
+        vocabulary: if has_fix { text.to_owned() } else { String::new() },
         flag: wire.flag.into_iter().map(Snippet::from).collect(),
         pass: wire.pass.into_iter().map(Snippet::from).collect(),
     };

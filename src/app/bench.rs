@@ -153,7 +153,7 @@ pub(crate) fn settings(config: &Sandboxing, scratch: PathBuf) -> Settings {
 }
 
 /// This program's file. Where the library runs within another program, as in tests, the program lies two folders up.
-fn helper() -> PathBuf {
+pub(crate) fn helper() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
     if own.file_name().is_some_and(|name| name == NAME) {
         return own;

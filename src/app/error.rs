@@ -21,6 +21,8 @@ pub enum Error {
     Workspace(#[from] workspace::Error),
     #[error(transparent)]
     Analysis(#[from] analysis::Error),
+    #[error("the workers that read files cannot be had")]
+    Parsers(#[source] std::io::Error),
     #[error(transparent)]
     Pipeline(#[from] pipeline::Error),
     #[error(transparent)]
@@ -83,6 +85,7 @@ impl Error {
             | Self::Key(_)
             | Self::Runs(_)
             | Self::Died { .. }
+            | Self::Parsers(_)
             | Self::Path(_) => Class::Discard,
         }
     }

@@ -19,6 +19,7 @@ mod health;
 pub mod local;
 mod metrics;
 mod monitor;
+pub mod parsers;
 mod reconcile;
 mod review;
 pub mod runs;
@@ -42,10 +43,10 @@ use crate::queue::Queue;
 use crate::store::{Pruned, Store};
 use crate::workspace::Mirrors;
 
-/// The other lives of this program, to be asked before anything is begun.
-pub use crate::sandbox::helper as sandbox_helper;
 pub use agents::{AgentInfo, agents};
 pub use error::Error;
+/// The other lives of this program, to be asked before anything is begun.
+pub use parsers::sandbox_helper;
 pub use reconcile::CaughtUp;
 
 pub use crate::meter::Format;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bench::Bench;
-use super::{App, Error};
+use super::{App, Error, parsers};
 use crate::agent::Registry;
 use crate::artifact::Shelf;
 use crate::artifact::exchange::AgentConfig;
@@ -34,6 +34,7 @@ impl App {
     /// As [`App::new`] says.
     pub async fn with_clock(config: &ServerConfig, clock: Clock) -> Result<Self, Error> {
         let started_at = clock.now();
+        parsers::install().map_err(Error::Parsers)?;
         let meter = Arc::new(Meter::default());
         let github = Github::new(github::Options {
             api_base: config.api_url.clone(),

@@ -82,6 +82,10 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(answer) => return answered(&answer),
     };
+    // Whose files they are makes no difference; a worker is started when the first one is read.
+    if let Err(error) = crate::app::parsers::install() {
+        return tell(&Failure::Failed(error.into()));
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return tell(&Failure::Failed(error.into())),

@@ -17,7 +17,7 @@ use crate::stdx::process::field;
 pub(super) const NOT_FOUND: u8 = 127;
 pub(super) const NOT_STARTED: u8 = 126;
 /// Newer kernels are told no more than this, older ones as much as they know.
-const KNOWN: ABI = ABI::V6;
+pub(super) const KNOWN: ABI = ABI::V6;
 
 /// Becomes the command, or says why not, with an exit code.
 pub(super) fn become_command(command: &[OsString]) -> (u8, String) {

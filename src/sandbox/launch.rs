@@ -23,7 +23,7 @@ use super::plan::Plan;
 use super::walls::{Bind, HELPER, Walls};
 use super::{Limits, VERB, seccomp};
 
-type Step<T> = Result<T, String>;
+pub(super) type Step<T> = Result<T, String>;
 
 /// Becomes bubblewrap, or says why not.
 pub(super) fn launch(plan: &str) -> String {
@@ -40,7 +40,7 @@ fn begin(mut plan: Plan) -> Step<String> {
     let nothing = File::open("/dev/null").map_err(because("open /dev/null"))?;
     dup2_stdin(&nothing).map_err(because("close standard input"))?;
     drop(nothing);
-    close_all_but(status.as_raw_fd())?;
+    close_all_but(Some(status.as_raw_fd()))?;
 
     let me = std::process::id().to_string();
     for group in &plan.groups {
@@ -50,11 +50,7 @@ fn begin(mut plan: Plan) -> Step<String> {
             .and_then(|mut file| file.write_all(me.as_bytes()))
             .map_err(because("enter the control group"))?;
     }
-    // Whoever runs out of memory, the command goes first.
-    let _unsupported = fs::OpenOptions::new()
-        .write(true)
-        .open("/proc/self/oom_score_adj")
-        .and_then(|mut file| file.write_all(b"1000"));
+    go_first();
     if let Some(user) = plan.user {
         stage(&mut plan.binds)?;
         setgroups(&[]).map_err(because("give up groups"))?;
@@ -91,22 +87,30 @@ fn begin(mut plan: Plan) -> Step<String> {
     Err(format!("{} cannot be started: {error}", plan.bwrap.display()))
 }
 
-fn because<E: std::fmt::Display>(doing: &'static str) -> impl Fn(E) -> String {
+pub(super) fn because<E: std::fmt::Display>(doing: &'static str) -> impl Fn(E) -> String {
     move |error| format!("cannot {doing}: {error}")
 }
 
-fn die_with(parent: i32) -> Step<()> {
+pub(super) fn die_with(parent: i32) -> Step<()> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(because("ask to die with the server"))?;
     if getppid().as_raw() == parent { Ok(()) } else { Err("the server is gone".to_owned()) }
 }
 
+/// Whoever runs out of memory, this process goes first.
+pub(super) fn go_first() {
+    let _unsupported = fs::OpenOptions::new()
+        .write(true)
+        .open("/proc/self/oom_score_adj")
+        .and_then(|mut file| file.write_all(b"1000"));
+}
+
 /// Standard streams and the named one stay.
-fn close_all_but(kept: i32) -> Step<()> {
+pub(super) fn close_all_but(kept: Option<i32>) -> Step<()> {
     let open: Vec<i32> = fs::read_dir("/proc/self/fd")
         .map_err(because("list open files"))?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
-    for number in open.into_iter().filter(|number| *number > 2 && *number != kept) {
+    for number in open.into_iter().filter(|number| *number > 2 && Some(*number) != kept) {
         // The listing's own is closed already.
         let _gone = nix::unistd::close(number);
     }

@@ -1,4 +1,5 @@
-//! Where other people's code runs: a repository's commands, and linters that read its configuration.
+//! Where other people's code runs: a repository's commands, and linters that read its configuration. Where our code reads other people's
+//! bytes in C, too ([`parsers`]).
 //!
 //! Promise: without network, host files, our environment or anything of git; capped in time, memory, processes, disk and output; gone
 //! without a trace when it is over. A command that installs is let to registries, by their names. Where that cannot be had, nothing
@@ -26,6 +27,7 @@ mod greeting;
 mod groups;
 mod limits;
 mod output;
+mod parsers;
 mod plan;
 mod probe;
 mod proxy;
@@ -45,6 +47,7 @@ pub use cache::{Cache, Key, NotKept, Saved, Trust};
 pub use deps::{Deps, Network, Stage};
 pub use limits::Limits;
 pub use output::Output;
+pub use parsers::{Held, ParserSettings, Parsers, Tried, Work};
 pub use probe::{Check, Probe, Unavailable, Verdict};
 pub use registries::{Ecosystem, HostPort, NoHostPort, Upstream};
 pub use run::{Command, Ended, Error, Excess, Ran, Sandbox, Settings};
@@ -52,14 +55,20 @@ pub use workplace::{Entry, Seen, Use, Workplace, sweep};
 
 /// With this as its first argument the program is one of the sandbox's own, and nothing else of it is begun.
 pub const VERB: &str = "sandbox-helper";
+/// The part that reads strangers' bytes.
+const PARSE: &str = "parse";
 
-/// The other lives of this program: launcher and last wall. `None` when it was started as itself.
-pub fn helper(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+/// The other lives of this program: launcher, last wall, and worker that does this `work`. `None` when it was started as itself.
+pub fn helper(mut args: impl Iterator<Item = OsString>, work: &Work) -> Option<ExitCode> {
     let _program = args.next();
     if args.next()? != VERB {
         return None;
     }
-    let (code, why) = play(&args.collect::<Vec<_>>());
+    let args = args.collect::<Vec<_>>();
+    let (code, why) = match args.as_slice() {
+        [part, plan] if part == PARSE => parsers::serve(plan, work),
+        args => play(args),
+    };
     // Nobody reads more than this.
     let _unheard = writeln!(std::io::stderr(), "octoswarm: {why}");
     Some(ExitCode::from(code))

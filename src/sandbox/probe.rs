@@ -284,7 +284,7 @@ fn user(root: bool, own_users: bool, has_other: bool) -> Check {
 
 /// Whether a user of that number exists in this user namespace.
 #[cfg(target_os = "linux")]
-fn exists(user: u32) -> bool {
+pub(super) fn exists(user: u32) -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|text| text.parse().ok()).collect();

@@ -37,6 +37,48 @@ pub(super) fn programs() -> Result<Vec<Vec<u8>>, BackendError> {
     ])
 }
 
+/// For a process that computes, and reads and writes what is open already: anything else is refused.
+///
+/// # Errors
+/// There is none for this kind of processor.
+pub(super) fn for_parsers() -> Result<BpfProgram, BackendError> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let mut rules = always(&[
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_readv,
+        libc::SYS_writev,
+        libc::SYS_close,
+        libc::SYS_brk,
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_madvise,
+        libc::SYS_futex,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_sigaltstack,
+        libc::SYS_getrandom,
+        libc::SYS_clock_gettime,
+        libc::SYS_sched_yield,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_restart_syscall,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+    ]);
+    // Memory that is never code.
+    let no_code = MaskedEq(u64::from(libc::PROT_EXEC.unsigned_abs()));
+    let memory = || Ok::<_, BackendError>(vec![SeccompRule::new(vec![when(2, no_code.clone(), 0)?])?]);
+    rules.insert(libc::SYS_mmap, memory()?);
+    rules.insert(libc::SYS_mprotect, memory()?);
+    // To abort itself; no other's process.
+    let own = u64::from(std::process::id());
+    rules.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![when(0, Eq, own)?])?]);
+    let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    BpfProgram::try_from(SeccompFilter::new(rules, refused, SeccompAction::Allow, arch)?)
+}
+
 fn always(calls: &[i64]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }

@@ -1,12 +1,13 @@
-//! Which lines changed: libgit2 compares, we count, and refuse to look at what is too large.
+//! Which lines changed: two versions of each file are compared, counted, and not looked at where they are too large.
 
-use git2::{DiffOptions, Patch, Repository};
+use git2::Repository;
 
 use super::change::{Inner, is_binary};
+use super::compare::{self, NotCompared};
 use super::error::{Doing, Error};
 use super::rename;
 use super::tree::{self, Delta, Entry};
-use crate::domain::{ChangeKind, DiffLine, FileDiff, Hunk, LineKind, NotRead};
+use crate::domain::{ChangeKind, DiffLine, FileDiff, Hunk, NotRead};
 use crate::stdx::text::binary_size;
 
 /// Beyond the limit of files this many more are named one by one.
@@ -104,16 +105,17 @@ fn one(
             return Ok(file);
         }
         (Content::Bytes(old), Content::Bytes(new)) => {
-            match hunks(&old, &new, change.limits.file_lines.min(left.lines))? {
-                Some(hunks) => {
+            match hunks(&old, &new, change.limits.file_lines.min(left.lines)) {
+                Ok(Some(hunks)) => {
                     left.lines -= hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>();
                     file.hunks = hunks;
                     return Ok(file);
                 }
-                None if left.lines < change.limits.file_lines => {
+                Err(why) => why.to_string(),
+                Ok(None) if left.lines < change.limits.file_lines => {
                     format!("the change has more than {} changed lines", change.limits.diff_lines)
                 }
-                None => format!("more than {} changed lines", change.limits.file_lines),
+                Ok(None) => format!("more than {} changed lines", change.limits.file_lines),
             }
         }
     };
@@ -152,45 +154,22 @@ fn read(repository: &Repository, change: &Inner, entry: Option<Entry>, left: &mu
 }
 
 /// Hunks with three lines of context, as git and GitHub show them; nothing if they hold more than `most` lines.
-fn hunks(old: &[u8], new: &[u8], most: usize) -> Result<Option<Vec<Hunk>>, Error> {
-    const DOING: &str = "comparing two versions of a file";
-    let mut options = DiffOptions::new();
-    options.context_lines(3).interhunk_lines(0).indent_heuristic(true).force_text(true);
-    let patch = Patch::from_buffers(old, None, new, None, Some(&mut options)).doing(DOING)?;
-    let mut hunks = Vec::with_capacity(patch.num_hunks());
-    let mut total = 0;
-    for index in 0..patch.num_hunks() {
-        let (header, count) = patch.hunk(index).doing(DOING)?;
-        total += count;
-        if total > most {
-            return Ok(None);
-        }
-        let mut hunk = Hunk {
-            old_start: header.old_start(),
-            old_lines: header.old_lines(),
-            new_start: header.new_start(),
-            new_lines: header.new_lines(),
-            lines: Vec::with_capacity(count),
-        };
-        for at in 0..count {
-            let line = patch.line_in_hunk(index, at).doing(DOING)?;
-            let kind = match line.origin() {
-                ' ' => LineKind::Context,
-                '+' => LineKind::Added,
-                '-' => LineKind::Removed,
-                // The notes on a missing final line ending.
-                _ => continue,
-            };
-            hunk.lines.push(DiffLine {
-                kind,
-                old: line.old_lineno(),
-                new: line.new_lineno(),
-                text: text(line.content()),
-            });
-        }
-        hunks.push(hunk);
-    }
-    Ok(Some(hunks))
+fn hunks(old: &[u8], new: &[u8], most: usize) -> Result<Option<Vec<Hunk>>, NotCompared> {
+    let compared = match compare::compare(old, new, most) {
+        Ok(compared) => compared,
+        Err(NotCompared::TooManyLines) => return Ok(None),
+        Err(other) => return Err(other),
+    };
+    let hunks = compared.hunks().map(|(hunk, lines)| Hunk {
+        old_start: hunk.old_start,
+        old_lines: hunk.old_lines,
+        new_start: hunk.new_start,
+        new_lines: hunk.new_lines,
+        lines: lines
+            .map(|line| DiffLine { kind: line.kind, old: line.old, new: line.new, text: text(line.content) })
+            .collect(),
+    });
+    Ok(Some(hunks.collect()))
 }
 
 fn text(line: &[u8]) -> String {

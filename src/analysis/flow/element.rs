@@ -5,7 +5,7 @@ use super::fold::Known;
 use super::reach::{holds, is_block, is_loop};
 use super::syntax::{callee, is_function, parameter};
 use super::{Flow, MAX_HOPS, Question, place};
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 /// A container as it is filled.
 enum Store<'t> {

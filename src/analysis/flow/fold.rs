@@ -2,7 +2,7 @@
 
 use super::syntax::callee;
 use super::{Flow, MAX_HOPS, MAX_STEPS, Question, Value, place};
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 /// A value that is known before the program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

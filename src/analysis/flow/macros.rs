@@ -2,7 +2,7 @@
 
 use super::syntax::inline_names;
 use super::{Flow, Question, Value};
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 impl<'t> Flow<'t> {
     /// Arguments of a macro are bare tokens; every name among them, and every inline `{name}`, must be fixed.

@@ -28,8 +28,8 @@ use self::syntax::{
     only_numbers, parameter,
 };
 use self::value::{Value, combine, either, is_constant_text, is_text};
-use super::engine::{Tree, TreeNode};
 use super::rule::Compiled;
+use super::tree::{Tree, TreeNode};
 
 /// Chains of assignments longer than this are not followed.
 const MAX_HOPS: usize = 24;
@@ -502,12 +502,13 @@ fn place(node: &TreeNode<'_>) -> String {
 mod tests {
     use super::*;
     use crate::analysis::Language;
-    use crate::analysis::engine::parse;
+    use crate::analysis::tree::parse;
+    use crate::stdx::workers::Here;
 
     /// Asks about the first argument of `sink`.
     #[track_caller]
     fn check(language: Language, text: &str, want: Value) {
-        let tree = parse(language, text).unwrap();
+        let tree = parse(&Here::in_a_test(), language, text).unwrap();
         let flow = Flow::new(&tree);
         let root = tree.root();
         let call = root

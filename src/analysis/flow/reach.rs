@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::fold::Known;
 use super::syntax::{assignment, is_function, parameter, target};
 use super::{Flow, MAX_STEPS, Question};
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 /// One assignment that reaches a place.
 pub(super) struct Definition<'t> {

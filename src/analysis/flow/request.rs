@@ -5,7 +5,7 @@ use super::syntax::{
     parameter,
 };
 use super::{Flow, MAX_HOPS, MAX_STEPS, Question, place};
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 impl<'t> Flow<'t> {
     /// Whether any part of an expression is what a stranger sent.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 #[expect(clippy::expect_used, reason = "literal patterns; the tests of this room compile them")]
 fn regex(pattern: &str) -> Regex {

@@ -1,11 +1,15 @@
 //! Everything that a file declares, its own business included: functions, types and constants, which of them others may use,
 //! and which are documented.
 
+use serde::{Deserialize, Serialize};
+
 use crate::analysis::Language;
-use crate::analysis::engine::{TreeNode, parse};
+use crate::analysis::tree::{TreeNode, parse};
+use crate::analysis::worker::{self, Bounds, Code};
+use crate::stdx::workers::Here;
 
 /// One declaration.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declared {
     pub name: String,
     pub kind: DeclaredKind,
@@ -14,7 +18,7 @@ pub struct Declared {
     pub documented: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DeclaredKind {
     Function,
     Type,
@@ -24,9 +28,16 @@ pub enum DeclaredKind {
 /// The declarations of a file in the order of its text; none for a file that is no code of a language known here, or that
 /// cannot be parsed.
 pub fn declarations(path: &str, text: &str) -> Option<Vec<Declared>> {
-    let language = Language::of_path(path)?;
-    let tree = parse(language, text).ok()?;
-    Some(tree.root().dfs().filter_map(|node| declared(language, &node)).collect())
+    let code = Code::new(Language::of_path(path)?, text);
+    let holds = |found: &Option<Vec<Declared>>| {
+        found.as_ref().is_none_or(|found| Bounds::new(text).all(found.iter().map(|declared| &declared.name)))
+    };
+    worker::ask(worker::DECLARATIONS, &code, |here| of(here, &code), holds)?
+}
+
+pub(in crate::analysis) fn of(here: &Here, code: &Code<'_>) -> Option<Vec<Declared>> {
+    let tree = parse(here, code.language, &code.text).ok()?;
+    Some(tree.root().dfs().filter_map(|node| declared(code.language, &node)).collect())
 }
 
 fn declared(language: Language, node: &TreeNode<'_>) -> Option<Declared> {

@@ -1,10 +1,13 @@
 //! How large functions are, and how deeply their branches and loops stand in each other.
 
+use serde::{Deserialize, Serialize};
+
 use super::line_of;
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
+use crate::analysis::worker::Bounds;
 
 /// One function's size.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// Empty for one without a name.
     pub name: String,
@@ -12,6 +15,15 @@ pub struct Extent {
     pub lines: usize,
     /// Branches and loops within each other; 0 without any.
     pub nesting: usize,
+}
+
+impl Extent {
+    pub(super) fn holds(&self, bounds: &Bounds<'_>) -> bool {
+        bounds.says(&self.name)
+            && bounds.line(self.line)
+            && bounds.count(self.lines.saturating_sub(1))
+            && bounds.count(self.nesting)
+    }
 }
 
 /// Every function that has a name, in the order of the text.

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::literal::literal;
 use crate::analysis::Language;
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
+use crate::analysis::worker::Bounds;
 
 /// One import.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Import {
     /// As the language writes it: `crate::store`, `..models`, `./routes/users`, `example.com/shop/store`, `a.b.C`.
     pub from: String,
@@ -23,6 +26,11 @@ pub struct Import {
 impl Import {
     fn new(from: impl Into<String>, names: Vec<String>) -> Self {
         Self { from: from.into(), names, ..Self::default() }
+    }
+
+    /// Whether a text with these bounds can hold it, whoever says so.
+    pub(super) fn holds(&self, bounds: &Bounds<'_>) -> bool {
+        bounds.says(&self.from) && bounds.all(self.names.iter().chain(&self.members))
     }
 
     /// All that it may lead to, as an absolute or relative path of its language: its members before what holds them.

@@ -2,19 +2,23 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::literal::literal;
-use super::{fold, line_of};
+use super::{Word, fold, line_of};
 use crate::analysis::Language;
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
+use crate::analysis::worker::Bounds;
 
 const MAX_SIGNATURE: usize = 240;
 const MAX_DOC: usize = 400;
 
 /// A function, type or constant that other files may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// `function`, `struct`, `class` …
-    pub kind: &'static str,
+    #[serde(deserialize_with = "kind")]
+    pub kind: Word,
     /// With its type's name where it belongs to one: `Store::open`, `User.save`.
     pub name: String,
     /// What stands before the body, on one line.
@@ -22,6 +26,34 @@ pub struct Item {
     /// The first paragraph of its comment, on one line.
     pub doc: Option<String>,
     pub line: u32,
+}
+
+const KINDS: &[&str] = &[
+    "function",
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "type",
+    "constant",
+    "static",
+    "class",
+    "interface",
+    "method",
+    "record",
+    "annotation",
+];
+
+fn kind<'de, D: serde::Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
+    super::one_of(KINDS, from)
+}
+
+impl Item {
+    pub(super) fn holds(&self, bounds: &Bounds<'_>) -> bool {
+        let doc = self.doc.as_ref().is_none_or(|doc| bounds.says(doc) && doc.chars().count() <= MAX_DOC + 1);
+        let signature = bounds.says(&self.signature) && self.signature.chars().count() <= MAX_SIGNATURE + 1;
+        doc && signature && bounds.says(&self.name) && bounds.line(self.line)
+    }
 }
 
 /// The public items, in the order of the text.

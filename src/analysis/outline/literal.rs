@@ -1,6 +1,6 @@
 //! String literals as the text that they stand for.
 
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
 
 /// The text of a string literal; none for what is no literal, or has values put into it.
 pub(super) fn literal(node: &TreeNode<'_>) -> Option<String> {

@@ -3,7 +3,9 @@
 
 use super::imports::{self, Import};
 use crate::analysis::Language;
-use crate::analysis::engine::parse;
+use crate::analysis::tree::parse;
+use crate::analysis::worker::{self, Bounds, Code};
+use crate::stdx::workers::Here;
 
 /// Bytes of statements that are parsed, of one file.
 const MAX_STATEMENTS: usize = 64 * 1024;
@@ -20,8 +22,18 @@ pub fn imports(path: &str, text: &str) -> Vec<Import> {
     if statements.is_empty() {
         return Vec::new();
     }
-    let Ok(tree) = parse(language, &statements) else { return Vec::new() };
-    let mut found = imports::read(language, &tree.root());
+    let code = Code::new(language, &statements);
+    let holds = |found: &Vec<Import>| {
+        let bounds = Bounds::new(&statements);
+        found.len() <= MAX_IMPORTS && found.iter().all(|import| import.holds(&bounds))
+    };
+    worker::ask(worker::IMPORTS, &code, |here| of(here, &code), holds).unwrap_or_default()
+}
+
+/// What import statements import.
+pub(in crate::analysis) fn of(here: &Here, code: &Code<'_>) -> Vec<Import> {
+    let Ok(tree) = parse(here, code.language, &code.text) else { return Vec::new() };
+    let mut found = imports::read(code.language, &tree.root());
     found.truncate(MAX_IMPORTS);
     found
 }

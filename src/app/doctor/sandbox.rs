@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use super::Exam;
-use crate::app::bench;
+use crate::app::{bench, parsers as workers};
 use crate::config::Sandboxing;
-use crate::sandbox::{Sandbox, Verdict};
+use crate::sandbox::{Parsers, Sandbox, Verdict};
 
 /// A machine that hangs over its namespaces must not hold the doctor up.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A proxy is near.
 const NEAR: Duration = Duration::from_secs(5);
 const GROUP: &str = "sandbox";
+const PARSERS: &str = "parsers";
 
 /// Whether somebody answers where registries are to be reached by.
 pub(super) async fn proxy(exam: &mut Exam<'_>, settings: &Sandboxing, offline: bool) {
@@ -50,6 +51,7 @@ fn toolchains(exam: &mut Exam<'_>, settings: &Sandboxing) {
 /// Where none works nothing of a repository is run: that is a warning, since everything else goes on.
 pub(super) async fn look(exam: &mut Exam<'_>, settings: &Sandboxing) {
     exam.group = GROUP;
+    parsers(exam).await;
     toolchains(exam, settings);
     let opened = tokio::time::timeout(PATIENCE, Sandbox::open(bench::settings(settings, std::env::temp_dir()))).await;
     let checks = match opened {
@@ -68,6 +70,48 @@ pub(super) async fn look(exam: &mut Exam<'_>, settings: &Sandboxing) {
             (Verdict::Fatal, advice) => {
                 let todo = advice.unwrap_or_else(|| "see docs/sandbox.md".to_owned());
                 exam.warn(check.name, check.seen, format!("{todo}; until then no command of a repository is run"));
+            }
+        }
+    }
+}
+
+/// Whether what reads strangers' files in C can be had, and what it can reach.
+async fn parsers(exam: &mut Exam<'_>) {
+    let tried = tokio::task::spawn_blocking(|| {
+        let parsers = Parsers::new(workers::settings()).map_err(|error| error.to_string())?;
+        parsers.try_out()
+    });
+    match tried.await.unwrap_or_else(|error| Err(error.to_string())) {
+        Err(why) => {
+            let todo = "no file of code is read without it: see docs/sandbox.md, section Parsers";
+            exam.fail(PARSERS, format!("none can be started: {why}"), todo);
+        }
+        Ok((_, tried)) if !tried.parsed => {
+            exam.fail(
+                PARSERS,
+                "one started, and could not read a small file",
+                "please report it: no file of code is read",
+            );
+        }
+        Ok((held, tried)) => {
+            let reached = || format!("a parser could {}", tried.could.join(", "));
+            match (held.lacks(), tried.could.is_empty(), tried.variables) {
+                (None, true, 0) => {
+                    exam.pass(
+                        PARSERS,
+                        "one started and read a small file; it can open no file and no socket, nor start anything",
+                    );
+                }
+                (Some(lack), true, 0) => {
+                    exam.note(PARSERS, format!("one started; {lack}"), "the other walls stand without it")
+                }
+                (lack, false, _) => {
+                    let todo = format!("{}: it is held by its limits alone", lack.unwrap_or("please report it"));
+                    exam.warn(PARSERS, reached(), todo);
+                }
+                (_, true, variables) => {
+                    exam.warn(PARSERS, format!("it has {variables} variables of an environment"), "please report it");
+                }
             }
         }
     }

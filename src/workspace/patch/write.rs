@@ -1,9 +1,8 @@
 //! Two texts to the diff between them, as `git diff` would print it.
 
-use git2::{DiffOptions, Patch};
-
-use super::super::git;
+use super::super::compare::{self, NotCompared};
 use super::lines;
+use crate::domain::LineKind;
 
 const NO_FILE: &str = "/dev/null";
 
@@ -41,23 +40,19 @@ pub fn diff(path_old: Option<&str>, path_new: Option<&str>, old: &str, new: &str
     out
 }
 
-fn hunks(old: &str, new: &str) -> Result<String, git2::Error> {
-    git::tame().map_err(|error| git2::Error::from_str(&error.to_string()))?;
-    let mut options = DiffOptions::new();
-    options.context_lines(3).interhunk_lines(0).indent_heuristic(true).force_text(true);
-    let patch = Patch::from_buffers(old.as_bytes(), None, new.as_bytes(), None, Some(&mut options))?;
+fn hunks(old: &str, new: &str) -> Result<String, NotCompared> {
+    let compared = compare::compare(old.as_bytes(), new.as_bytes(), usize::MAX)?;
     let mut out = String::new();
-    for index in 0..patch.num_hunks() {
-        let (header, count) = patch.hunk(index)?;
-        let (from, to) = ((header.old_start(), header.old_lines()), (header.new_start(), header.new_lines()));
+    for (hunk, lines) in compared.hunks() {
+        let (from, to) = ((hunk.old_start, hunk.old_lines), (hunk.new_start, hunk.new_lines));
         out.push_str(&format!("@@ -{},{} +{},{} @@\n", from.0, from.1, to.0, to.1));
-        for at in 0..count {
-            let line = patch.line_in_hunk(index, at)?;
-            let origin = line.origin();
-            // The others are notes on a missing final line ending, which `push` makes itself.
-            if matches!(origin, ' ' | '+' | '-') {
-                push(&mut out, origin, &String::from_utf8_lossy(line.content()));
-            }
+        for line in lines {
+            let origin = match line.kind {
+                LineKind::Context => ' ',
+                LineKind::Added => '+',
+                LineKind::Removed => '-',
+            };
+            push(&mut out, origin, &String::from_utf8_lossy(line.content));
         }
     }
     Ok(out)

@@ -3,6 +3,7 @@
 mod deps;
 mod doctor;
 mod escape;
+mod parsers;
 pub(crate) mod proxy;
 
 use std::io::Write;

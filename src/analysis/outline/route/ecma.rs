@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Mount, Place, Route, arguments, method, named};
-use crate::analysis::engine::TreeNode;
 use crate::analysis::outline::items::{above, paragraph};
 use crate::analysis::outline::line_of;
 use crate::analysis::outline::literal::literal;
+use crate::analysis::tree::TreeNode;
 
 /// Calls that make something routes are declared on.
 const MAKERS: [&str; 8] =

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Mount, Place, Route, arguments, join, method, named};
-use crate::analysis::engine::TreeNode;
 use crate::analysis::outline::imports::Import;
 use crate::analysis::outline::items::{above, paragraph};
 use crate::analysis::outline::line_of;
 use crate::analysis::outline::literal::literal;
+use crate::analysis::tree::TreeNode;
 
 pub(super) fn read(root: &TreeNode<'_>, imports: &[Import]) -> (Vec<Route>, Vec<Mount>) {
     let uses = |part: &str| imports.iter().any(|import| import.from.contains(part));

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Route, join, method};
-use crate::analysis::engine::TreeNode;
 use crate::analysis::outline::items::{above, paragraph};
 use crate::analysis::outline::line_of;
 use crate::analysis::outline::literal::literal;
+use crate::analysis::tree::TreeNode;
 
 /// One annotation: its name, the literals that are its paths, and its text.
 struct Annotation {

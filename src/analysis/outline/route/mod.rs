@@ -11,17 +11,23 @@ mod template;
 
 use std::collections::BTreeMap;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Word;
 use super::imports::Import;
 use crate::analysis::Language;
-use crate::analysis::engine::TreeNode;
+use crate::analysis::tree::TreeNode;
+use crate::analysis::worker::Bounds;
 
 pub use template::{Parameter, path_template};
 
 /// One route of one file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
     /// In lower case; none where the declaration leaves it to the handler.
-    pub method: Option<&'static str>,
+    #[serde(deserialize_with = "known_method")]
+    pub method: Option<Word>,
     /// As it is written, with the prefixes that stand around it.
     pub path: String,
     /// A prefix of its router, given where that was made.
@@ -45,7 +51,7 @@ pub struct Route {
 }
 
 /// A router that is hung into another, or gets a prefix.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     pub prefix: String,
     /// Name of the router or function.
@@ -60,7 +66,7 @@ pub struct Mount {
 }
 
 /// The functions around something, the innermost first; names that are bound in one are not seen in another.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place(Vec<usize>);
 
 impl Place {
@@ -80,10 +86,31 @@ impl Place {
         Self(around.map(|above| above.range().start + 1).chain([0]).collect())
     }
 
+    fn holds(&self, bounds: &Bounds<'_>) -> bool {
+        bounds.count(self.0.len().saturating_sub(1)) && self.0.iter().all(|start| bounds.count(start.saturating_sub(1)))
+    }
+
     /// Whether one of them is around the other.
     pub fn sees(&self, other: &Self) -> bool {
         let inner = |one: &Self, two: &Self| one.0.first().is_none_or(|first| two.0.contains(first));
         inner(self, other) || inner(other, self)
+    }
+}
+
+impl Route {
+    pub(super) fn holds(&self, bounds: &Bounds<'_>) -> bool {
+        let one = [&self.path, &self.base].into_iter().chain(&self.handler).chain(&self.doc);
+        let many = self.ordered_types.iter().chain(&self.owners).chain(&self.functions);
+        bounds.all(one.chain(many).chain(self.types.iter().flat_map(|(name, kind)| [name, kind])))
+            && bounds.line(self.line)
+            && self.place.holds(bounds)
+    }
+}
+
+impl Mount {
+    pub(super) fn holds(&self, bounds: &Bounds<'_>) -> bool {
+        let one = [&self.prefix, &self.target].into_iter().chain(&self.from);
+        bounds.all(one.chain(&self.owners).chain(&self.functions)) && self.place.holds(bounds)
     }
 }
 
@@ -116,10 +143,16 @@ pub(super) fn read(language: Language, root: &TreeNode<'_>, imports: &[Import]) 
     (routes, mounts)
 }
 
+const METHODS: &[&str] = &["get", "post", "put", "delete", "patch", "options", "head", "trace"];
+
 /// A method's name in any case.
 fn method(name: &str) -> Option<&'static str> {
-    const METHODS: [&str; 8] = ["get", "post", "put", "delete", "patch", "options", "head", "trace"];
-    METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(name))
+    METHODS.iter().find(|method| method.eq_ignore_ascii_case(name)).copied()
+}
+
+fn known_method<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'static str>, D::Error> {
+    let word = Option::<String>::deserialize(from)?;
+    word.map(|word| method(&word).ok_or_else(|| D::Error::custom("no such method"))).transpose()
 }
 
 /// Two parts of a path, with one slash between them.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Mount, Place, Route, arguments, method, named};
-use crate::analysis::engine::TreeNode;
 use crate::analysis::outline::items::{docstring, paragraph};
 use crate::analysis::outline::line_of;
 use crate::analysis::outline::literal::literal;
+use crate::analysis::tree::TreeNode;
 
 pub(super) fn read(root: &TreeNode<'_>) -> (Vec<Route>, Vec<Mount>) {
     let mut bases: HashMap<String, (String, bool)> = HashMap::new();

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Mount, Place, Route, arguments, join, method, named};
-use crate::analysis::engine::TreeNode;
 use crate::analysis::outline::items::paragraph;
 use crate::analysis::outline::line_of;
 use crate::analysis::outline::literal::{literal, unquote};
+use crate::analysis::tree::TreeNode;
 
 /// What is known of a function that may be a handler.
 #[derive(Default)]
