@@ -60,6 +60,11 @@ impl Bench {
         opened.await.as_ref()
     }
 
+    /// Folders with toolchains beside the system's.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Path> {
+        self.0.settings.tools.iter().map(PathBuf::as_path)
+    }
+
     pub(crate) fn cache(&self) -> Option<&Arc<Cache>> {
         self.0.cache.as_ref()
     }

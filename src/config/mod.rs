@@ -6,6 +6,7 @@
 mod agents;
 mod checked;
 mod checking;
+mod linting;
 mod log;
 mod metrics;
 mod names;
@@ -26,7 +27,7 @@ pub use metrics::Metrics;
 pub use reader::{SecretFile, Setting, Source};
 pub use registration::Registration;
 pub use repository::{CONFIG_PATH, Commits, RepoConfig};
-pub use sandbox::Sandboxing;
+pub use sandbox::{Sandboxing, named_sandboxing};
 pub use scouting::Scouting;
 pub use server::{
     Overrides, Resolution, ServerConfig, SetUpConfig, Start, Tuning, is_login, listen_address, serves, state_dir,

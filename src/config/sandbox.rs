@@ -68,6 +68,23 @@ pub(super) fn read(reader: &mut Reader, table: &Table) -> Sandboxing {
     read
 }
 
+/// What the file says that `OCTOSWARM_CONFIG` names; the defaults where it names none. A file that merely lies in the working
+/// directory is not read: it may be a stranger's.
+///
+/// # Errors
+/// What is wrong with the file, a sentence each.
+pub fn named_sandboxing() -> Result<Sandboxing, Vec<String>> {
+    let Some(path) = super::server::env("OCTOSWARM_CONFIG") else { return Ok(Sandboxing::default()) };
+    let text = std::fs::read_to_string(&path).map_err(|error| vec![format!("{path} cannot be read: {error}")])?;
+    // Never the error as a whole: it shows the line, and a secret may stand in it.
+    let table: Table = toml::from_str(&text).map_err(|error| vec![format!("{path}: {}", error.message())])?;
+    let Some(own) = table.get("sandbox").and_then(Value::as_table) else { return Ok(Sandboxing::default()) };
+    let mut reader = Reader::new(&super::server::env);
+    let read = read(&mut reader, own);
+    let faults: Vec<String> = reader.faults.iter().map(ToString::to_string).collect();
+    if faults.is_empty() { Ok(read) } else { Err(faults) }
+}
+
 fn texts<'v>(key: &str, value: &'v Value, faults: &mut Vec<String>) -> Vec<&'v str> {
     let all: Option<Vec<&str>> = value.as_array().and_then(|all| all.iter().map(Value::as_str).collect());
     if all.is_none() {
