@@ -43,7 +43,7 @@ pub struct Told {
 }
 
 /// A part of a text, as tools name it: 1-based, the end column not included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Region {
     pub start_line: u32,
     /// Nothing: from the line's beginning.
@@ -56,7 +56,7 @@ pub struct Region {
 }
 
 /// What columns count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     Utf16,
     Character,
@@ -86,48 +86,17 @@ pub struct Grounded {
     pub matched: String,
 }
 
-/// Counts equal findings of one file, so that each has a name of its own.
-#[derive(Debug, Default)]
-pub struct Twins(HashMap<(RuleId, String), usize>);
+/// The text of one file, on which results are set in the order of their places.
+pub struct Ground<'t> {
+    lines: Lines<'t>,
+    /// Counts equal findings, so that each has a name of its own.
+    twins: HashMap<(RuleId, String), usize>,
+}
 
 impl Told {
     /// The id of its rule: `ruff/F401`; a bare tool's name where it names no rule.
     pub fn id(&self) -> RuleId {
         rule_id(&self.tool, &self.rule)
-    }
-
-    /// Sets it on the text of its file. Results of one file share `twins`, in the order of their places.
-    pub fn ground(&self, text: &str, twins: &mut Twins) -> Grounded {
-        let lines = Lines::new(text);
-        let range = self.region.map_or_else(|| lines.bounds(1), |region| bytes(&lines, region));
-        let mut span = lines.span(range.clone());
-        if (span.start_line, span.start_column) == (span.end_line, span.end_column) {
-            // Who names a line or a point means what stands there.
-            let line = lines.line(span.start_line);
-            span.start_column = if span.start_column == 1 { indent(line) } else { span.start_column };
-            span.end_column = columns(line).max(span.start_column);
-        }
-        // A part of many lines is known by where it begins: its inside changes for other reasons.
-        let first = range.start..range.end.min(lines.bounds(span.start_line).end);
-        let named = text.get(first).unwrap_or_default().trim();
-        let matched = if named.is_empty() { lines.line(span.start_line).trim() } else { named };
-        let rule = self.id();
-        let nth = twins.0.entry((rule.clone(), matched.to_owned())).or_default();
-        let fingerprint = Fingerprint::new(&rule, &self.path, matched, *nth);
-        *nth += 1;
-        let finding = Finding {
-            category: self.category,
-            severity: self.severity,
-            path: self.path.clone(),
-            span,
-            message: said(&self.message, MAX_MESSAGE).unwrap_or_else(|| "It gives no reason.".to_owned()),
-            why: self.why(),
-            fix: self.fix(&lines),
-            reference: self.reference(),
-            fingerprint,
-            rule,
-        };
-        Grounded { finding, cwes: self.cwes.clone(), matched: matched.to_owned() }
     }
 
     /// Who says so, and what the rule is about where that is more than the message.
@@ -189,6 +158,46 @@ impl Told {
         }
         let fix = whole_lines(lines, whole, inserted)?;
         (fix.end_line - fix.start_line < MAX_FIX_LINES && fix.end_line as usize <= lines.count()).then_some(fix)
+    }
+}
+
+impl<'t> Ground<'t> {
+    pub fn new(text: &'t str) -> Self {
+        Self { lines: Lines::new(text), twins: HashMap::new() }
+    }
+
+    /// Sets a result on the text.
+    pub fn set(&mut self, told: &Told) -> Grounded {
+        let (lines, text) = (&self.lines, self.lines.text());
+        let range = told.region.map_or_else(|| lines.bounds(1), |region| bytes(lines, region));
+        let mut span = lines.span(range.clone());
+        if (span.start_line, span.start_column) == (span.end_line, span.end_column) {
+            // Who names a line or a point means what stands there.
+            let line = lines.line(span.start_line);
+            span.start_column = if span.start_column == 1 { indent(line) } else { span.start_column };
+            span.end_column = columns(line).max(span.start_column);
+        }
+        // A part of many lines is known by where it begins: its inside changes for other reasons.
+        let first = range.start..range.end.min(lines.bounds(span.start_line).end);
+        let named = text.get(first).unwrap_or_default().trim();
+        let matched = if named.is_empty() { lines.line(span.start_line).trim() } else { named };
+        let rule = told.id();
+        let nth = self.twins.entry((rule.clone(), matched.to_owned())).or_default();
+        let fingerprint = Fingerprint::new(&rule, &told.path, matched, *nth);
+        *nth += 1;
+        let finding = Finding {
+            category: told.category,
+            severity: told.severity,
+            path: told.path.clone(),
+            span,
+            message: said(&told.message, MAX_MESSAGE).unwrap_or_else(|| "It gives no reason.".to_owned()),
+            why: told.why(),
+            fix: told.fix(lines),
+            reference: told.reference(),
+            fingerprint,
+            rule,
+        };
+        Grounded { finding, cwes: told.cwes.clone(), matched: matched.to_owned() }
     }
 }
 
@@ -338,7 +347,7 @@ mod tests {
 
     #[track_caller]
     fn span(text: &str, given: Option<Region>, want: (u32, u32, u32, u32)) {
-        let span = told(given).ground(text, &mut Twins::default()).finding.span;
+        let span = Ground::new(text).set(&told(given)).finding.span;
         assert_eq!((span.start_line, span.start_column, span.end_line, span.end_column), want);
     }
 
@@ -365,15 +374,18 @@ mod tests {
 
     #[test]
     fn a_finding_says_who_says_so_and_is_known_again_when_lines_move() {
-        let one = told(Some(region((1, 8, 1, 10), Unit::Character))).ground("import os\n", &mut Twins::default());
-        let other = told(Some(region((3, 8, 3, 10), Unit::Character))).ground("\n\nimport os\n", &mut Twins::default());
+        let one = Ground::new("import os\n").set(&told(Some(region((1, 8, 1, 10), Unit::Character))));
+        let other = Ground::new("\n\nimport os\n").set(&told(Some(region((3, 8, 3, 10), Unit::Character))));
         assert_eq!(one.finding.fingerprint, other.finding.fingerprint);
         assert_eq!(one.finding.rule.0, "ruff/F401");
         assert_eq!(one.finding.why, "`ruff` says so by its rule `F401`.");
         assert_eq!(one.finding.reference.as_deref(), Some("https://docs.astral.sh/ruff/rules/unused-import"));
-        let mut twins = Twins::default();
-        let twin = |twins: &mut Twins| told(None).ground("x\n", twins).finding.fingerprint;
-        assert_ne!(twin(&mut twins), twin(&mut twins), "two of a kind are two");
+        let mut ground = Ground::new("x\n");
+        assert_ne!(
+            ground.set(&told(None)).finding.fingerprint,
+            ground.set(&told(None)).finding.fingerprint,
+            "two of a kind are two"
+        );
     }
 
     #[test]

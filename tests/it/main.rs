@@ -29,6 +29,7 @@ mod faults;
 mod flow;
 mod github;
 mod kill_loop;
+mod linters;
 mod logs;
 mod mailbox;
 mod metrics;

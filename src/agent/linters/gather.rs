@@ -10,9 +10,9 @@ use super::table::Linter;
 use crate::analysis::Language;
 use crate::analysis::same_as::same;
 use crate::analysis::sarif::{self, Results};
-use crate::analysis::told::{Grounded, Told, Twins, Unit};
+use crate::analysis::told::{Ground, Grounded, Told, Unit};
 use crate::artifact::facts::{Foreign, Linted, ReviewFacts, ReviewSettings};
-use crate::domain::{FileDiff, Finding, LinterRun, RuleId};
+use crate::domain::{FileDiff, Finding, LineKind, LinterRun, RuleId};
 
 /// Findings of one tool that the change brought: more would drown the review.
 const MAX_FRESH: usize = 100;
@@ -55,19 +55,16 @@ pub(super) fn set(linter: Option<&Linter>, told: Vec<Told>, texts: &Texts) -> Ve
         }
     }
     let place = |one: &Told| one.region.map_or((0, 0), |at| (at.start_line, at.start_column.unwrap_or(0)));
-    told.sort_by(|a, b| (&a.path, place(a), &a.rule).cmp(&(&b.path, place(b), &b.rule)));
-    let mut twins: BTreeMap<String, Twins> = BTreeMap::new();
-    let ground = |one: &Told| {
-        let text = texts.get(&one.path)?;
-        Some(one.ground(text, twins.entry(one.path.clone()).or_default()))
-    };
-    let mut all: Vec<Grounded> = told.iter().filter_map(ground).collect();
     // The same at the same place is one, however often it is said.
     let mut seen = HashSet::new();
-    all.retain(|one| {
-        let Finding { rule, path, span, message, .. } = &one.finding;
-        seen.insert((rule.clone(), path.clone(), *span, message.clone()))
-    });
+    told.retain(|one| seen.insert((one.id(), one.path.clone(), one.region, one.message.clone())));
+    told.sort_by(|a, b| (&a.path, place(a), &a.rule).cmp(&(&b.path, place(b), &b.rule)));
+    let mut all = Vec::with_capacity(told.len());
+    for of_file in told.chunk_by(|a, b| a.path == b.path) {
+        let Some(text) = of_file.first().and_then(|one| texts.get(&one.path)) else { continue };
+        let mut ground = Ground::new(text);
+        all.extend(of_file.iter().map(|one| ground.set(one)));
+    }
     all
 }
 
@@ -85,18 +82,24 @@ fn look(one: &Grounded) -> (RuleId, String) {
 
 /// On lines that the change wrote, less what stood on the old side and merely moved.
 pub(super) fn fresh<'a>(set: &'a Set, files: &[FileDiff]) -> Vec<&'a Grounded> {
-    let diffs: HashMap<&str, &FileDiff> = files.iter().map(|file| (file.path.as_str(), file)).collect();
+    let added: HashMap<&str, BTreeSet<u32>> = files.iter().map(|file| (file.path.as_str(), added(file))).collect();
     let mut before = set.before.clone();
     let written = |one: &Grounded| {
         let span = one.finding.span;
         let end = if span.end_line - span.start_line < MAX_LINES { span.end_line } else { span.start_line };
-        diffs.get(one.finding.path.as_str()).is_some_and(|diff| diff.first_added(span.start_line, end).is_some())
+        added.get(one.finding.path.as_str()).is_some_and(|lines| lines.range(span.start_line..=end).next().is_some())
     };
     let (on_written, untouched): (Vec<_>, Vec<_>) = set.all.iter().partition(|one| written(one));
     for one in untouched {
         take(&mut before, one);
     }
     on_written.into_iter().filter(|one| !take(&mut before, one)).collect()
+}
+
+/// The lines that the change wrote.
+fn added(file: &FileDiff) -> BTreeSet<u32> {
+    let lines = file.hunks.iter().flat_map(|hunk| &hunk.lines);
+    lines.filter(|line| line.kind == LineKind::Added).filter_map(|line| line.new).collect()
 }
 
 /// Takes one of those that were there, if there is any left.

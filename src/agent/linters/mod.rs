@@ -4,6 +4,7 @@
 //! Never: one of them outside the sandbox; one that runs the repository's code over a stranger's change.
 
 mod ask;
+mod call;
 mod choose;
 mod formats;
 mod gather;
@@ -12,4 +13,4 @@ mod table;
 
 pub use ask::{Asking, Wish, texts};
 pub use gather::{Given, given, is_same, with};
-pub use table::{Linter, TABLE};
+pub use table::{Linter, Over, TABLE};

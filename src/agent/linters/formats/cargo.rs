@@ -47,7 +47,7 @@ pub(super) fn read(text: &str, from: From<'_>) -> Result<Answer, serde_json::Err
     let mut answer = Answer::default();
     // A file that belongs to several targets is looked at for each.
     let mut seen = HashSet::new();
-    let mut last = None;
+    let (mut last, mut finished) = (None, false);
     for line in text.lines().filter(|line| line.starts_with('{')) {
         let line: Line = match serde_json::from_str(line) {
             Ok(line) => line,
@@ -56,8 +56,10 @@ pub(super) fn read(text: &str, from: From<'_>) -> Result<Answer, serde_json::Err
                 continue;
             }
         };
-        if line.reason == "build-finished" && line.success == Some(false) {
-            answer.failed = Some("not everything could be built".to_owned());
+        if line.reason == "build-finished" {
+            finished = true;
+            let broken = line.success == Some(false);
+            answer.failed = broken.then(|| "not everything could be built".to_owned());
         }
         let Some(told) = line.message.filter(|_| line.reason == "compiler-message").and_then(|one| of(&one, from))
         else {
@@ -68,8 +70,10 @@ pub(super) fn read(text: &str, from: From<'_>) -> Result<Answer, serde_json::Err
         }
     }
     match last {
-        Some(error) if answer == Answer::default() => Err(error),
-        _ => Ok(answer),
+        // Where clippy is not installed, cargo says so in words and ends as it does for a finding.
+        _ if finished => Ok(answer),
+        Some(error) => Err(error),
+        None => Err(serde::de::Error::custom("it does not say that the build is over")),
     }
 }
 

@@ -1,14 +1,14 @@
 use super::*;
-use crate::analysis::told::{Twins, rule_id};
+use crate::analysis::told::{Ground, rule_id};
 
 const FROM: From<'static> = From { root: "/work", dir: "" };
 
 /// Rule, severity, place, and the fix as it would look.
 fn read(format: Format, answer: &str, file: &str) -> Vec<(String, Severity, (u32, u32, u32, u32), Option<String>)> {
-    let mut twins = Twins::default();
+    let mut ground = Ground::new(file);
     let answer = format.read(answer, FROM).unwrap();
     let all = answer.told.iter().map(|told| {
-        let finding = told.ground(file, &mut twins).finding;
+        let finding = ground.set(told).finding;
         let span = finding.span;
         let place = (span.start_line, span.start_column, span.end_line, span.end_column);
         (finding.rule.0, finding.severity, place, finding.fix.map(|fix| fix.replacement))
@@ -111,6 +111,8 @@ fn what_is_no_answer_is_an_error_and_never_nothing_found() {
             assert!(format.read(text, FROM).is_err(), "{format:?}: {text}");
         }
     }
-    assert!(Format::Cargo.read("{\"reason\": 1}\n", FROM).is_err());
+    for text in ["", "error: no such command: `clippy`\n", "{\"reason\": 1}\n"] {
+        assert!(Format::Cargo.read(text, FROM).is_err(), "{text}");
+    }
     assert_eq!(rule_id("ruff", "").0, "ruff");
 }
