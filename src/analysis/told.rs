@@ -123,6 +123,8 @@ impl Told {
             help.len() <= 500
                 && help.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && rest.chars().all(safe))
         });
+        // The weakness's own page is the weakness.
+        let help = help.filter(|help| self.cwes.is_empty() || !help.starts_with("https://cwe.mitre.org/"));
         help.map(str::to_owned).or_else(|| self.cwes.first().map(|cwe| format!("CWE-{cwe}")))
     }
 

@@ -75,6 +75,10 @@ impl Checked {
     }
 }
 
+/// What to do about a file that is no log.
+pub const HOW_TO_WRITE_A_LOG: &str =
+    "write it with the tool's SARIF option, for instance `ruff check --output-format sarif --output-file ruff.sarif`";
+
 /// How a review is to be done.
 #[derive(Default)]
 pub struct Reviewing<'a> {
@@ -148,7 +152,8 @@ async fn linted(
     }
     let root = workspace::local::work_tree(path).unwrap_or_else(|| path.to_owned());
     let texts = linters::texts(&scene.change.head_tree(), &scene.facts).await?;
-    let given = linters::given(logs, &root.to_string_lossy(), &texts, &scene.facts).map_err(Error::Path)?;
+    let given = linters::given(logs, &root.to_string_lossy(), &texts, &scene.facts)
+        .map_err(|why| Error::Path(format!("{why}; {HOW_TO_WRITE_A_LOG}")))?;
     Ok(linters::with(asked, given))
 }
 

@@ -44,7 +44,7 @@ fn is_stdin(file: &Path) -> bool {
 /// A log's name for messages, and its text.
 fn log(file: &Path) -> Result<(String, String), Failure> {
     let name = if is_stdin(file) { "standard input".to_owned() } else { file.display().to_string() };
-    let advice = "write it with the tool's SARIF option, for instance `ruff check --output-format sarif -o ruff.sarif`";
+    let advice = local::HOW_TO_WRITE_A_LOG;
     let unusable =
         |why: String| Failure::Usage(anyhow::anyhow!("`{name}` cannot be used as a SARIF log: {why}; {advice}"));
     let mut bytes = Vec::new();

@@ -125,13 +125,12 @@ pub async fn texts(new: &Tree, facts: &ReviewFacts) -> Result<BTreeMap<String, A
     paths.retain(|path| !ignored.is_match(path));
     paths.sort();
     paths.dedup();
-    if paths.is_empty() {
-        return Ok(Texts::new());
-    }
     let mut texts = Texts::new();
-    for (path, side) in new.texts(paths).await? {
-        if let Side::Text(text) = side
+    for path in paths {
+        // One by one: the change is small, and the tree may be larger than anybody walks.
+        if let Side::Text(text) = new.read(&path).await?
             && skip_reason(&path, text.as_bytes()).is_none()
+            && !new.is_generated(&path).await?
         {
             texts.insert(path, text.into());
         }

@@ -44,12 +44,13 @@ pub(super) async fn wanted(chosen: &Linters, texts: &Texts, old: &Tree) -> Resul
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
-    let paths: Vec<String> = match old.files().await {
-        Ok(files) => files.into_iter().map(|file| file.path).collect(),
+    let mut paths: Vec<String> = match old.paths().await {
+        Ok(paths) => paths.iter().cloned().collect(),
         // Beyond the limits nobody finds settings; nobody has to fail for that either.
         Err(workspace::Error::TooLarge { .. }) => Vec::new(),
         Err(error) => return Err(error),
     };
+    paths.sort();
     let named = matches!(chosen, Linters::Named(_));
     let mut wanted = Vec::new();
     for (linter, files) in candidates {

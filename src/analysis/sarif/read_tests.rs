@@ -264,7 +264,7 @@ fn what_we_write_reads_as_what_it_was() {
     let deleted = Fix { start_line: 2, end_line: 2, replacement: String::new() };
     let replaced = Fix { start_line: 1, end_line: 1, replacement: "a = 1".into() };
     let before = [
-        finding("eval-of-data", (1, 12, 1, 19), Some(replaced), "CWE-95"),
+        finding("eval-of-data", (1, 11, 1, 18), Some(replaced), "CWE-95"),
         finding("ruff/F401", (2, 8, 2, 10), Some(deleted), "https://docs.astral.sh/ruff/rules/unused-import"),
     ];
     let engine = crate::analysis::Engine::embedded().unwrap();

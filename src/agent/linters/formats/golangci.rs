@@ -48,8 +48,11 @@ struct Range {
 pub(super) fn read(text: &str, from: From<'_>) -> Result<Answer, serde_json::Error> {
     // Statistics may follow.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Log>();
-    let Some(log) = values.next() else { return Ok(Answer::default()) };
+    let Some(log) = values.next() else { return Err(serde::de::Error::custom("it is empty")) };
     let log = log?;
+    if log.issues.is_none() && log.report.is_none() {
+        return Err(serde::de::Error::custom("it has neither `Issues` nor `Report`"));
+    }
     let failed = log.report.and_then(|report| report.error).filter(|error| !error.is_empty());
     let told = log.issues.unwrap_or_default().into_iter().filter_map(|issue| of(issue, from)).collect();
     Ok(Answer { told, failed, ..Answer::default() })

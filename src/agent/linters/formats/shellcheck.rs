@@ -45,6 +45,9 @@ struct Replacement {
 pub(super) fn read(text: &str, from: From<'_>) -> Result<Answer, serde_json::Error> {
     // Files of several calls come one after the other.
     let mut all = Vec::new();
+    if text.trim().is_empty() {
+        return Err(serde::de::Error::custom("it is empty"));
+    }
     for comments in serde_json::Deserializer::from_str(text).into_iter::<Comments>() {
         all.extend(comments?.comments.into_iter().filter_map(|comment| of(comment, from)));
     }
