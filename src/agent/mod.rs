@@ -7,6 +7,7 @@ pub mod checks;
 mod contract;
 mod contribute;
 pub mod gate;
+pub mod linters;
 pub mod mechanic;
 mod monitor;
 mod pack;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
-use super::{Context, Error, Reviewing};
+use super::{Context, Error, Reviewing, linters};
 use crate::analysis::{self, Engine, Scan};
 use crate::artifact::FilePlan;
 use crate::domain::{FileDiff, Finding, Reading, RuleId};
@@ -27,9 +27,9 @@ pub struct ReadFile {
     pub syntax_errors: bool,
     /// The file is gone on the new side.
     pub absent: bool,
-    /// All findings of the file, wherever they stand.
+    /// All findings of our own rules in the file, wherever they stand.
     pub all: Vec<Finding>,
-    /// Those that the change itself brought.
+    /// Those that the change itself brought, and what other people's linters tell of it beside them.
     pub fresh: Vec<Finding>,
 }
 
@@ -103,7 +103,13 @@ async fn read_one(cx: &Context, path: &str, old_path: Option<&str>) -> Result<Re
         Some(old_path) => old_findings(cx, path, old_path).await?,
         None => HashMap::new(),
     };
-    let fresh = fresh(diff, &text, &scan.findings, old);
+    let mut fresh = fresh(diff, &text, &scan.findings, old);
+    // What is left alone on purpose is left alone by whoever else reads it.
+    if !matches!(scan.reading, Reading::LeftOut(_)) {
+        let theirs = facts.linted.fresh.iter().filter(|one| one.finding.path == path);
+        let news = theirs.filter(|one| !scan.findings.iter().any(|ours| linters::is_same(ours, one)));
+        fresh.extend(news.map(|one| one.finding.clone()));
+    }
     Ok(file(text, scan, fresh))
 }
 

@@ -260,23 +260,23 @@ fn none(checks: &[Check], why: &str) -> Vec<Tried> {
     all.map(|check| Tried { check: check.clone(), outcome: Outcome::NotRun { why: why.to_owned() } }).collect()
 }
 
-struct Room<'a> {
-    sandbox: &'a Sandbox,
-    bench: Bench<'a>,
-    cancel: &'a CancellationToken,
-    until: Instant,
+pub(super) struct Room<'a> {
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) bench: Bench<'a>,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) until: Instant,
 }
 
 /// A work tree with its dependencies.
-struct Furnished {
-    place: Arc<Workplace>,
-    deps: Option<Deps>,
+pub(super) struct Furnished {
+    pub(super) place: Arc<Workplace>,
+    pub(super) deps: Option<Deps>,
     /// Why dependencies are missing, by ecosystem and folder.
-    missing: Vec<(String, String, String)>,
+    pub(super) missing: Vec<(String, String, String)>,
 }
 
 impl Room<'_> {
-    async fn furnish(&self, subject: Subject<'_>, checks: &[Check]) -> Result<Furnished, Error> {
+    pub(super) async fn furnish(&self, subject: Subject<'_>, checks: &[Check]) -> Result<Furnished, Error> {
         let place = Arc::new(self.sandbox.workplace().map_err(Error::Disk)?);
         fill(&place, subject.tree).await?;
         let installs: Vec<&Check> = checks.iter().filter(|check| check.kind == Kind::Install).collect();

@@ -7,7 +7,7 @@ use super::engine::Engine;
 use super::lines::Lines;
 use super::tree::parse;
 use super::worker::{self, Code};
-use super::{Error, Language};
+use super::{Error, Language, told};
 use crate::domain::{Finding, Fix, RuleId};
 use crate::stdx::workers::Here;
 
@@ -77,10 +77,16 @@ pub fn apply(text: &str, fixes: &[&Fix]) -> Result<String, Error> {
 /// Takes away every fix that cannot be offered: one that touches the lines of a better one, after which the file parses
 /// worse, whose finding stays, or which brings a new finding. What remains holds together, too.
 ///
-/// The better of two is the more severe one, then the earlier one. `findings` are those of one file.
+/// The better of two is the more severe one, then the earlier one. `findings` are those of one file. Whether a finding of
+/// another tool stays, that tool alone can say: of a language that is not read here, its word is all there is.
 pub fn prove(engine: &Engine, path: &str, text: &str, findings: &mut [Finding]) {
     let Some(language) = Language::of_path(path) else {
-        findings.iter_mut().for_each(|finding| finding.fix = None);
+        let mut kept: Vec<Fix> = Vec::new();
+        for finding in findings {
+            let theirs = told::is_foreign(&finding.rule);
+            finding.fix = finding.fix.take().filter(|fix| theirs && kept.iter().all(|other| !touch(fix, other)));
+            kept.extend(finding.fix.clone());
+        }
         return;
     };
     let before = Tally::of(engine, language, path, text);
@@ -150,7 +156,7 @@ impl Tally {
         Self { by_rule, errors: errors(language, text) }
     }
 
-    /// Whether `fixes` take away at least as many findings as they name, and bring nothing else.
+    /// Whether `fixes` take away at least as many findings of ours as they name, and bring nothing else.
     fn improves(
         &self,
         engine: &Engine,
@@ -163,7 +169,7 @@ impl Tally {
         let Ok(fixed) = apply(text, fixes) else { return false };
         let after = Self::of(engine, language, path, &fixed);
         let mut allowed = self.by_rule.clone();
-        for rule in rules {
+        for rule in rules.iter().filter(|rule| !told::is_foreign(rule)) {
             let Some(count) = allowed.get_mut(*rule).filter(|count| **count > 0) else { return false };
             *count -= 1;
         }

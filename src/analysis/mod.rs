@@ -18,8 +18,10 @@ mod worker;
 pub mod fix;
 pub mod links;
 pub mod rule;
+pub mod same_as;
 pub mod sarif;
 pub mod secrets;
+pub mod told;
 
 pub use engine::{Engine, RuleInfo, Scan};
 pub use language::Language;

@@ -117,6 +117,11 @@ impl Bench {
         }
     }
 
+    /// Folders with toolchains beside the system's.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Path> {
+        self.0.settings.tools.iter().map(PathBuf::as_path)
+    }
+
     /// All that a trial needs, around what [`Bench::sandbox`] has said.
     pub(crate) fn around<'b>(
         &'b self,

@@ -16,24 +16,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::bench::Bench;
 use super::trial::{Checked as RanOver, Checking, Proposed};
-use super::{Error, contribute, review};
+use super::{Error, contribute, lint, review};
 use crate::agent::mechanic::{self, Ask};
 use crate::agent::trial;
-use crate::agent::{Context, Contributing, Registry, Role, Scene, gate};
+use crate::agent::{Context, Contributing, Registry, Role, Scene, gate, linters};
 use crate::analysis::{self, Engine};
 use crate::artifact::draft::CheckNote;
-use crate::artifact::facts::{ContributeSettings, IssueFacts, RepositoryFacts};
+use crate::artifact::facts::{ContributeSettings, IssueFacts, Linted, RepositoryFacts};
 use crate::artifact::swarm::{CodeChanges, FileChange};
-use crate::artifact::{ContributeFacts, Document, Proposal, ReviewReport};
-use crate::config::{CONFIG_PATH, RepoConfig, sandbox_of_server};
-use crate::domain::{Clock, Coverage, Finding, Outcome, Severity, Subject, Untrusted};
+use crate::artifact::{ContributeFacts, Document, Proposal, ReviewFacts, ReviewReport};
+use crate::config::{CONFIG_PATH, RepoConfig, Sandboxing, sandbox_of_server};
+use crate::domain::{Clock, Coverage, Finding, Linters, Outcome, Severity, Subject, Untrusted};
 use crate::pipeline::{self, Crew, Journal};
+use crate::sandbox::Trust;
 use crate::stdx::text::iso8601;
 use crate::workspace::Tree;
 use crate::{publish, workspace};
 
 use obeyed::Obeyed;
 
+pub use crate::agent::linters::Given;
 pub use crate::analysis::RuleInfo;
 pub use crate::artifact::draft::CheckOutcome;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
@@ -78,12 +80,30 @@ impl Checked {
     }
 }
 
-/// Reviews the change between two revisions of the repository around `path`. With `obey`, as the configuration on the base
-/// side says: a change cannot switch off its own review.
+/// What to do about a file that is no log.
+pub const HOW_TO_WRITE_A_LOG: &str =
+    "write it with the tool's SARIF option, for instance `ruff check --output-format sarif --output-file ruff.sarif`";
+
+/// How a review is to be done.
+#[derive(Default)]
+pub struct Reviewing<'a> {
+    /// Revisions: the default branch, and the work tree, where none are named.
+    pub base: Option<&'a str>,
+    pub head: Option<&'a str>,
+    /// The repository's own configuration holds, as the base side has it: a change cannot switch off its own review.
+    pub obey: bool,
+    /// SARIF logs of other tools.
+    pub logs: &'a [Given<'a>],
+    /// How linters are run.
+    pub sandbox: Sandboxing,
+}
+
+/// Reviews the change between two revisions of the repository around `path`.
 ///
 /// # Errors
-/// When there is no repository, a revision is unknown, or git cannot be read.
-pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: bool) -> Result<Checked, Error> {
+/// When there is no repository, a revision is unknown, git cannot be read, or a log is none.
+pub async fn review(path: &Path, asked: Reviewing<'_>) -> Result<Checked, Error> {
+    let Reviewing { base, head, obey, logs, sandbox } = asked;
     let engine = Engine::embedded()?;
     let change = workspace::local::change(path, base, head).await?;
     let since = match base {
@@ -94,7 +114,9 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: b
         let place = format!("{CONFIG_PATH} at {}", change.base.short());
         Obeyed::read(change.old_side(CONFIG_PATH).await?, &place)?
     } else {
-        Obeyed::default()
+        // Whoever does not want the repository's word wants none of its linters either.
+        let config = RepoConfig { linters: Linters::Off, ..RepoConfig::default() };
+        Obeyed { config, warnings: Vec::new() }
     };
     let mut compared = Compared {
         base: change.base.to_string(),
@@ -104,8 +126,10 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: b
         nothing: false,
     };
     let name = path.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy().into_owned());
-    let scene = review::scene(change, format!("local/{name}"), Vec::new(), review::settings(&config)).await?;
+    let mut scene = review::scene(change, format!("local/{name}"), Vec::new(), review::settings(&config)).await?;
     compared.nothing = scene.facts.files.is_empty() && scene.facts.not_read.is_empty();
+    let linted = linted(path, &scene, &config, sandbox, logs).await?;
+    scene.facts = Arc::new(ReviewFacts { linted, ..(*scene.facts).clone() });
     let pack = Arc::clone(&scene.pack);
     let cx = Context { engine, cancel: CancellationToken::new(), clock: Clock::system(), scene: Scene::Review(scene) };
     let report = pipeline::review::run(&cx, &journal()).await?;
@@ -113,6 +137,27 @@ pub async fn review(path: &Path, base: Option<&str>, head: Option<&str>, obey: b
     let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
     let fail_on = config.fail_on.severity();
     Ok(Checked { compared: Some(compared), findings, coverage, outcome, sources, fail_on, warnings })
+}
+
+/// What other tools say of the change: the linters that are configured, and the logs that were given.
+async fn linted(
+    path: &Path,
+    scene: &crate::agent::Reviewing,
+    config: &RepoConfig,
+    sandbox: Sandboxing,
+    logs: &[Given<'_>],
+) -> Result<Linted, Error> {
+    let bench = Bench::passing(&sandbox).map_err(trial::Error::Disk)?;
+    // One's own work tree is one's own, whoever has written it.
+    let asked = lint::linted(&bench, scene, config, Trust::Default, &CancellationToken::new()).await?;
+    if logs.is_empty() {
+        return Ok(asked);
+    }
+    let root = workspace::local::work_tree(path).unwrap_or_else(|| path.to_owned());
+    let texts = linters::texts(&scene.change.head_tree(), &scene.facts).await?;
+    let given = linters::given(logs, &root.to_string_lossy(), &texts, &scene.facts)
+        .map_err(|why| Error::Path(format!("{why}; {HOW_TO_WRITE_A_LOG}")))?;
+    Ok(linters::with(asked, given))
 }
 
 /// Where a change goes.

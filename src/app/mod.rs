@@ -16,6 +16,7 @@ mod facts;
 mod fix;
 mod handle;
 mod health;
+mod lint;
 pub mod local;
 mod metrics;
 mod monitor;

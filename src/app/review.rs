@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::handle::place;
-use super::{App, Error};
+use super::{App, Error, lint};
 use crate::agent::{Context, Pack, Reviewing, Scene};
 use crate::analysis::Engine;
-use crate::artifact::facts::ReviewSettings;
+use crate::artifact::facts::{Linted, ReviewSettings};
 use crate::artifact::{ReviewFacts, ReviewIntent, ReviewReport, Shelf};
 use crate::config::RepoConfig;
 use crate::domain::{Class, Coverage, Job, Outcome, ReviewTarget, RunId};
@@ -16,6 +16,7 @@ use crate::github;
 use crate::mailbox::Priority;
 use crate::pipeline::{self, Journal};
 use crate::queue::Leased;
+use crate::sandbox::Trust;
 use crate::store::{Beat, NewRun, RunState};
 use crate::workspace::{Change, Remote};
 
@@ -141,7 +142,14 @@ impl App {
         journal.say("both sides fetched").await?;
         let settings = settings(&configured.config);
         let watched = watched.into_iter().map(|thread| thread.path).collect();
-        let scene = scene(change, target.repo.to_string(), watched, settings).await?;
+        let mut scene = scene(change, target.repo.to_string(), watched, settings).await?;
+        let fork = pull.head_repo != Some(target.repository);
+        let trust = if fork { Trust::Stranger(target.number.0) } else { Trust::Default };
+        let linted = lint::linted(&self.bench, &scene, &configured.config, trust, cancel).await?;
+        if !linted.runs.is_empty() {
+            journal.say(&lint::said(&linted)).await?;
+        }
+        scene.facts = Arc::new(ReviewFacts { linted, ..(*scene.facts).clone() });
         let cx = self.context(Scene::Review(scene.clone()), cancel).await?;
         let report = pipeline::review::run(&cx, &journal).await?;
 
@@ -192,6 +200,7 @@ impl App {
                     findings: Vec::new(),
                     present: Default::default(),
                     settled_paths: Default::default(),
+                    silent: Default::default(),
                     coverage: Coverage::default(),
                     outcome: Outcome::CouldNotReview { reason },
                 },
@@ -258,6 +267,7 @@ pub(super) async fn scene(
         not_read: diff.not_read,
         watched,
         settings,
+        linted: Linted::default(),
     };
     Ok(Reviewing { change, facts: Arc::new(facts), pack: Arc::new(Pack::default()) })
 }

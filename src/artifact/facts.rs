@@ -1,10 +1,12 @@
 //! What a flow needs to know before it starts, fetched once and handed to every agent.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::activity::{ReviewActivity, WatchedState};
 use super::swarm::{Alternative, SearchStats};
-use crate::domain::{FileDiff, Millis, NotRead, Severity, Sha, Untrusted};
+use crate::domain::{FileDiff, Finding, Fingerprint, LinterRun, Millis, NotRead, Severity, Sha, Untrusted};
 
 /// Everything that a review starts from, beside the two trees themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,36 @@ pub struct ReviewFacts {
     /// Paths that left the change since earlier comments were made on them: read again, to know whether those are settled.
     pub watched: Vec<String>,
     pub settings: ReviewSettings,
+    /// What other people's linters say of the new side.
+    #[serde(default, skip_serializing_if = "Linted::is_empty")]
+    pub linted: Linted,
+}
+
+/// What came of asking other people's linters, before it is compared with what our own rules find.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Linted {
+    /// What the change brought, each told by one linter alone.
+    pub fresh: Vec<Foreign>,
+    /// Whatever they find in the files that they read, wherever it stands.
+    pub present: BTreeSet<Fingerprint>,
+    /// Those that were asked, or were to be.
+    pub runs: Vec<LinterRun>,
+    /// Linters that have not said all: what they said before may still hold.
+    pub silent: BTreeSet<String>,
+}
+
+impl Linted {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A finding of another tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreign {
+    pub finding: Finding,
+    /// Numbers of the weaknesses that its rule is about.
+    pub cwes: Vec<u32>,
 }
 
 /// The part of the repository's configuration that decides what is found.

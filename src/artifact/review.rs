@@ -50,6 +50,9 @@ pub struct ReviewReport {
     pub present: BTreeSet<Fingerprint>,
     /// Paths that were read in full or are gone: only their threads may be settled.
     pub settled_paths: BTreeSet<String>,
+    /// Linters that have not said all this time: what they found before may still be there.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub silent: BTreeSet<String>,
     pub coverage: Coverage,
     pub outcome: Outcome,
 }

@@ -302,6 +302,9 @@ pub struct Review {
     /// New side [default: the work tree as it is]
     #[arg(long, value_name = "REV")]
     pub head: Option<String>,
+    /// Tell what this SARIF log says of the change, too; `-` reads standard input. May be given several times
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Vec<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::linting;
 use super::names::known_keys;
 use super::repository::{Bar, RepoConfig};
 use super::scouting::odd;
@@ -39,6 +40,7 @@ struct Places {
     label: Option<Spanned<String>>,
     min_severity: Option<Spanned<String>>,
     commands: Option<super::checking::Places>,
+    linters: Option<Spanned<serde::de::IgnoredAny>>,
     scout: super::scouting::Places,
     max_files: Option<Spanned<usize>>,
     max_lines: Option<Spanned<usize>>,
@@ -108,6 +110,10 @@ impl Remarks {
             }
         }
         for rule in places.disable.iter().filter(|rule| !rules.contains(&rule.value)) {
+            // Which rules another tool has, that tool alone knows.
+            if linting::is_foreign(&rule.value) {
+                continue;
+            }
             let near = did_you_mean(nearest(&rule.value, rules.iter().map(String::as_str)));
             self.warnings.push(at(rule, format!("`disable`: there is no rule `{}`{near}", rule.value)));
         }
@@ -129,6 +135,9 @@ impl Remarks {
             |(at, text): (serde_saphyr::Location, String)| Remark { line: at.line(), column: at.column(), text };
         let commands = places.commands.iter().flat_map(|commands| commands.faults(&config.commands));
         self.faults.extend(commands.map(remark));
+        if let Some(place) = &places.linters {
+            self.faults.extend(linting::faults(&config.linters).into_iter().map(|text| at(place, text)));
+        }
         self.faults.extend(places.scout.faults(&config.scout).into_iter().map(remark));
         let idle = places.scout.warnings(&config.scout, config.contribute, &config.label);
         self.warnings.extend(idle.into_iter().map(remark));

@@ -6,6 +6,7 @@
 mod agents;
 mod checked;
 mod checking;
+mod linting;
 mod log;
 mod metrics;
 mod names;

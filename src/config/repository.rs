@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::checked::ReadError;
-use super::checking;
 use super::scouting::Scouting;
-use crate::domain::{Checks, Commands, OnUnreviewed, Severity};
+use super::{checking, linting};
+use crate::domain::{Checks, Commands, Linters, OnUnreviewed, Severity};
 
 pub const CONFIG_PATH: &str = ".github/octoswarm.yml";
 
@@ -48,6 +48,8 @@ pub struct RepoConfig {
     pub checks: Checks,
     /// Their commands, in place of those that its files show.
     pub commands: Commands,
+    /// Other people's linters whose findings reviews tell: `auto`, `off` or a list.
+    pub linters: Linters,
     /// Issues that are taken up without being asked for one by one.
     pub scout: Scouting,
 }
@@ -101,6 +103,7 @@ impl Default for RepoConfig {
             protected: Vec::new(),
             checks: Checks::Auto,
             commands: Commands::default(),
+            linters: Linters::Auto,
             scout: Scouting::default(),
         }
     }
@@ -123,6 +126,7 @@ impl RepoConfig {
             return Err("`label` is empty".to_owned());
         }
         checking::check(&config.commands)?;
+        linting::check(&config.linters)?;
         config.scout.check()?;
         Ok(config)
     }

@@ -11,6 +11,7 @@ pub mod event;
 pub mod finding;
 pub mod ids;
 pub mod job;
+pub mod linters;
 pub mod outcome;
 pub mod ready;
 pub mod redact;
@@ -34,6 +35,7 @@ pub use job::{
     Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, TestTarget,
     UnknownWord, command_group, contribution_key, fix_group, issue_group, test_group,
 };
+pub use linters::{LINTERS, LinterRun, Linters};
 pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};
 pub use ready::Ready;
 pub use redact::redact;

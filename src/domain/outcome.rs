@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::LinterRun;
 use crate::stdx::text::count;
 
 /// Clean, findings, nothing to review, or could not review. The last two are never shown as either of the others.
@@ -64,6 +65,9 @@ pub struct Coverage {
     /// Reviewers whose part is missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<AbsentReviewer>,
+    /// Other people's linters that were asked, or were to be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linters: Vec<LinterRun>,
 }
 
 /// Nobody looked for what this reviewer would have found.
@@ -143,6 +147,22 @@ impl Coverage {
             false => format!("the {} reviewer failed: {} ({})", absent.reviewer, absent.reason, absent.code),
         };
         self.absent.iter().map(clause).collect()
+    }
+
+    /// Which linters were asked, and what of their answers is not told; one clause each.
+    pub fn linted(&self) -> Vec<String> {
+        let ran = self.linters.iter().filter(|linter| linter.not_run.is_none());
+        ran.map(|linter| match linter.left_out.as_slice() {
+            [] => linter.name.clone(),
+            left_out => format!("{} ({})", linter.name, left_out.join("; ")),
+        })
+        .collect()
+    }
+
+    /// One clause for each linter that should have been asked and was not.
+    pub fn unlinted(&self) -> Vec<String> {
+        let clause = |linter: &LinterRun| Some(format!("{}: {}", linter.name, linter.not_run.as_ref()?));
+        self.linters.iter().filter_map(clause).collect()
     }
 
     fn nothing(&self) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Category, Fingerprint, ReviewTarget};
+use crate::domain::{Category, Fingerprint, ReviewTarget, RuleId};
 use crate::github::{AppInfo, Review, Thread, ThreadComment, User};
 use crate::stdx::hash;
 
@@ -27,6 +27,12 @@ pub(super) fn finding(fingerprint: &Fingerprint) -> String {
 /// Which reviewer's a finding is: its thread is not settled by a review that lacks that reviewer's part.
 pub(super) fn category(category: Category) -> String {
     format!("{OPEN}category {}{CLOSE}", category.name())
+}
+
+/// Which linter's a finding is, if it is one's: its thread is not settled by a review that this linter was silent in.
+pub(super) fn linter(rule: &RuleId) -> Option<String> {
+    let (tool, _) = rule.0.split_once('/')?;
+    Some(format!("{OPEN}linter {}{CLOSE}", part(tool)))
 }
 
 /// Findings that the body names without a comment of their own.
@@ -112,6 +118,12 @@ pub(super) fn thread_finding(app: &AppInfo, thread: &Thread) -> Option<Fingerpri
 pub(super) fn thread_category(app: &AppInfo, thread: &Thread) -> Option<Category> {
     let first = thread.comments.first()?;
     if is_own_comment(app, first) { parse_category(&first.body) } else { None }
+}
+
+/// Whether this thread is about a finding of one of these linters.
+pub(super) fn is_of_linter<'a>(app: &AppInfo, thread: &Thread, mut linters: impl Iterator<Item = &'a String>) -> bool {
+    let first = thread.comments.first().filter(|first| is_own_comment(app, first));
+    first.and_then(|first| parse(&first.body, "linter")).is_some_and(|of| linters.any(|linter| part(linter) == of))
 }
 
 #[cfg(test)]

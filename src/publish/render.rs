@@ -302,6 +302,14 @@ fn coverage(coverage: &Coverage, subject: Subject) -> String {
     for clause in coverage.unreviewed() {
         read.push_str(&format!(" Nobody looked for everything: {}.", prose(&clause)));
     }
+    let linted = coverage.linted();
+    if !linted.is_empty() {
+        let linted: Vec<_> = linted.iter().map(|clause| prose(clause)).collect();
+        read.push_str(&format!(" Linters asked: {}.", linted.join(", ")));
+    }
+    for clause in coverage.unlinted() {
+        read.push_str(&format!(" Not asked: {}.", prose(&clause)));
+    }
     if coverage.not_read.is_empty() {
         return read;
     }

@@ -296,5 +296,7 @@ fn stands(files: &[PullFile], anchor: &Anchor, path: &str) -> bool {
 
 /// The hidden lines that end an inline comment.
 fn markers(finding: &Finding) -> String {
-    format!("{}\n{}", marker::category(finding.category), marker::finding(&finding.fingerprint))
+    let linter = marker::linter(&finding.rule);
+    let all = linter.into_iter().chain([marker::category(finding.category), marker::finding(&finding.fingerprint)]);
+    all.collect::<Vec<_>>().join("\n")
 }

@@ -134,6 +134,9 @@ fn resolved_by_other(app: &AppInfo, thread: &Thread) -> bool {
 /// reviewer may have been the one.
 fn was_looked_for(app: &AppInfo, report: &ReviewReport, thread: &Thread) -> bool {
     let absent = &report.coverage.absent;
+    if marker::is_of_linter(app, thread, report.silent.iter()) {
+        return false;
+    }
     absent.is_empty()
         || marker::thread_category(app, thread)
             .is_some_and(|category| absent.iter().all(|reviewer| reviewer.reviewer != category.name()))

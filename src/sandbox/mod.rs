@@ -51,6 +51,7 @@ pub use parsers::{Held, ParserSettings, Parsers, Tried, Work};
 pub use probe::{Check, Probe, Unavailable, Verdict};
 pub use registries::{Ecosystem, HostPort, NoHostPort, Upstream};
 pub use run::{Command, Ended, Error, Excess, Ran, Sandbox, Settings};
+pub use walls::WORK;
 pub use workplace::{Entry, Seen, Use, Workplace, sweep};
 
 /// With this as its first argument the program is one of the sandbox's own, and nothing else of it is begun.

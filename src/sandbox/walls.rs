@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 /// Where the work tree is seen.
-pub(super) const WORK: &str = "/work";
+pub const WORK: &str = "/work";
 /// Where what was installed is seen, if a command has any.
 pub(super) const DEPS: &str = "/deps";
 /// Where this program is seen, which makes the last wall and becomes the command.

@@ -30,6 +30,7 @@ mod faults;
 mod flow;
 mod github;
 mod kill_loop;
+mod linters;
 mod logs;
 mod mailbox;
 mod metrics;

@@ -77,6 +77,7 @@ impl Bench {
             not_read: diff.not_read,
             watched: Vec::new(),
             settings: ReviewSettings::default(),
+            linted: Default::default(),
         };
         Context {
             engine: Engine::embedded().unwrap(),

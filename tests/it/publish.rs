@@ -93,6 +93,7 @@ impl World {
             report: ReviewReport {
                 present: findings.iter().map(|finding| finding.fingerprint.clone()).collect(),
                 settled_paths: ["new.py".to_owned()].into(),
+                silent: Default::default(),
                 coverage: Coverage { read: 1, total: 1, ..Coverage::default() },
                 outcome,
                 findings,

@@ -143,6 +143,7 @@ async fn with_facts(world: &World, run: &RunRow) {
         not_read: diff.not_read,
         watched: Vec::new(),
         settings: ReviewSettings::default(),
+        linted: Default::default(),
     };
     let step = store.start_step(run.id, "facts", "facts").await.unwrap();
     let facts = serde_json::to_value(facts).unwrap();

@@ -205,6 +205,7 @@ mod tests {
         let report = ReviewReport {
             present: Default::default(),
             settled_paths: Default::default(),
+            silent: Default::default(),
             outcome: coverage.outcome(findings.len()),
             coverage,
             findings,

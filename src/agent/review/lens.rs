@@ -18,7 +18,7 @@ pub struct LensInput {
 }
 
 impl Agent for Lens {
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     type Input = LensInput;
     type Output = AgentFindings;
 

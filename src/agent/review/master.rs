@@ -33,7 +33,7 @@ pub struct MasterInput {
 }
 
 impl Agent for Master {
-    const VERSION: &'static str = "3";
+    const VERSION: &'static str = "4";
     type Input = MasterInput;
     type Output = ReviewReport;
 
@@ -55,10 +55,13 @@ impl Agent for Master {
         rank(&mut findings);
         let mut coverage = coverage(&plan, files);
         coverage.absent = input.absent.into_iter().map(absent).collect();
+        let linted = &scene.facts.linted;
+        coverage.linters.clone_from(&linted.runs);
         let all = files.values().flat_map(|file| &file.all);
         Ok(ReviewReport {
             // What a reviewer found by means of its own is no less there.
-            present: all.chain(&findings).map(|finding| finding.fingerprint.clone()).collect(),
+            present: all.chain(&findings).map(|finding| &finding.fingerprint).chain(&linted.present).cloned().collect(),
+            silent: linted.silent.clone(),
             settled_paths: files
                 .iter()
                 .filter(|(_, file)| file.absent || matches!(file.reading, Reading::Whole | Reading::TextOnly))

@@ -96,6 +96,17 @@ fn tally(mut counts: Vec<(&str, usize)>) -> String {
     list.join(", ")
 }
 
+/// Which linters were asked.
+fn linted_line(coverage: &Coverage) -> Option<String> {
+    let linted: Vec<String> = coverage.linted().iter().map(|clause| visible_line(clause)).collect();
+    (!linted.is_empty()).then(|| format!("linters asked: {}", linted.join(", ")))
+}
+
+/// Which should have been and were not.
+fn unlinted_lines(coverage: &Coverage) -> Vec<String> {
+    coverage.unlinted().iter().map(|clause| format!("linter not asked: {}", visible_line(clause))).collect()
+}
+
 /// Which reviewers' parts are missing.
 fn absent_lines(coverage: &Coverage) -> Vec<String> {
     coverage.unreviewed().iter().map(|clause| visible_line(clause)).collect()

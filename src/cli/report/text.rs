@@ -3,7 +3,7 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use owo_colors::OwoColorize;
 
-use super::{absent_lines, coverage_line, line, misread_line, outcome_line};
+use super::{absent_lines, coverage_line, line, linted_line, misread_line, outcome_line, unlinted_lines};
 use crate::app::local::{Checked, Compared};
 use crate::domain::{Category, Finding, Fix, Severity, Span};
 use crate::stdx::text::{visible, visible_line, visible_source};
@@ -28,6 +28,8 @@ fn sum(checked: &Checked) -> Vec<String> {
     }
     lines.push(coverage_line(coverage));
     lines.extend(misread_line(coverage));
+    lines.extend(linted_line(coverage));
+    lines.extend(unlinted_lines(coverage));
     lines.extend(absent_lines(coverage));
     lines.extend(compared.iter().map(compared_line));
     lines

@@ -1,6 +1,6 @@
 //! GitHub Actions workflow commands: each finding becomes an annotation of the run.
 
-use super::{absent_lines, could_not, coverage_line, line, misread_line, outcome_line};
+use super::{absent_lines, could_not, coverage_line, line, linted_line, misread_line, outcome_line, unlinted_lines};
 use crate::app::local::Checked;
 use crate::domain::{Finding, Outcome, Severity};
 
@@ -17,6 +17,8 @@ fn lines(checked: &Checked) -> Vec<String> {
     }
     lines.push(format!("{}; {}", outcome_line(checked), coverage_line(coverage)));
     lines.extend(misread_line(coverage));
+    lines.extend(linted_line(coverage));
+    lines.extend(unlinted_lines(coverage).iter().map(|text| warning(text)));
     lines.extend(absent_lines(coverage).iter().map(|text| warning(text)));
     lines
 }

@@ -21,6 +21,7 @@ async fn fixed(bench: &Bench) -> (CodeChanges, octoswarm::workspace::Change) {
         not_read: diff.not_read,
         watched: Vec::new(),
         settings: ReviewSettings::default(),
+        linted: Default::default(),
     };
     let cx = Context {
         engine: Arc::clone(&bench.engine),

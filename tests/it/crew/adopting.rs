@@ -139,6 +139,7 @@ async fn review() -> (Bench, Context, Value) {
         not_read: diff.not_read,
         watched: Vec::new(),
         settings: ReviewSettings::default(),
+        linted: Default::default(),
     };
     let mut input = json!({ "facts": facts });
     let scene = Reviewing { change, facts: Arc::new(facts), pack: Arc::new(Pack::default()) };

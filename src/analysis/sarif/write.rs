@@ -1,10 +1,10 @@
-//! Findings as SARIF 2.1.0, the format that code scanning services read.
+//! Findings as a SARIF log.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::RuleInfo;
+use crate::analysis::RuleInfo;
 use crate::domain::{Coverage, Finding, Fix, Outcome, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -15,6 +15,7 @@ pub fn log(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, rules: 
     let used: BTreeSet<&str> = findings.iter().map(|finding| finding.rule.0.as_str()).collect();
     let listed: Vec<&RuleInfo> = rules.iter().filter(|rule| used.contains(rule.id.0.as_str())).collect();
     let index = |id: &str| listed.iter().position(|rule| rule.id.0 == id);
+    let origins = origins(findings);
     let weaknesses: BTreeSet<&str> = listed.iter().filter_map(|rule| weakness(rule.reference.as_deref())).collect();
     let mut run = json!({
         "tool": { "driver": {
@@ -28,8 +29,17 @@ pub fn log(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, rules: 
         }],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": { "ROOT": { "description": { "text": "The root of the repository." } } },
-        "results": findings.iter().map(|finding| result(finding, index(&finding.rule.0))).collect::<Vec<_>>(),
+        "results": findings.iter().map(|finding| {
+            let mut result = result(finding, index(&finding.rule.0));
+            if let Some(reference) = reference(&origins, finding) {
+                result["rule"] = reference;
+            }
+            result
+        }).collect::<Vec<_>>(),
     });
+    if !origins.is_empty() {
+        run["tool"]["extensions"] = origins.iter().map(|(tool, rules)| extension(tool, rules)).collect();
+    }
     if !weaknesses.is_empty() {
         run["tool"]["driver"]["supportedTaxonomies"] = json!([{ "name": "CWE", "index": 0 }]);
         run["taxonomies"] = json!([{
@@ -41,6 +51,47 @@ pub fn log(findings: &[Finding], coverage: &Coverage, outcome: &Outcome, rules: 
         }]);
     }
     json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] })
+}
+
+/// Tools that we asked, each with a finding of each of its rules, in the order of names.
+fn origins(findings: &[Finding]) -> Vec<(&str, Vec<&Finding>)> {
+    let mut origins: BTreeMap<&str, BTreeMap<&str, &Finding>> = BTreeMap::new();
+    for finding in findings {
+        if let Some((tool, _)) = finding.rule.0.split_once('/') {
+            origins.entry(tool).or_default().entry(&finding.rule.0).or_insert(finding);
+        }
+    }
+    origins.into_iter().map(|(tool, rules)| (tool, rules.into_values().collect())).collect()
+}
+
+/// A tool's part of the log: its rules, as far as it says what they are about.
+fn extension(tool: &str, rules: &[&Finding]) -> Value {
+    let descriptor = |finding: &&Finding| {
+        let id = finding.rule.0.as_str();
+        let mut descriptor = json!({
+            "id": id,
+            "name": id.split_once('/').map_or(id, |(_, rule)| rule),
+            "shortDescription": { "text": finding.why },
+            "defaultConfiguration": { "level": level(finding.severity) },
+            "properties": {
+                "tags": [finding.category.name(), "linter"],
+                "problem.severity": problem_severity(finding.severity),
+            },
+        });
+        if let Some(address) = finding.reference.as_deref().filter(|reference| reference.starts_with("https://")) {
+            descriptor["helpUri"] = json!(address);
+        }
+        descriptor
+    };
+    json!({ "name": tool, "rules": rules.iter().map(descriptor).collect::<Vec<_>>() })
+}
+
+/// Where a finding's rule stands, if it is another tool's.
+fn reference(origins: &[(&str, Vec<&Finding>)], finding: &Finding) -> Option<Value> {
+    let (tool, _) = finding.rule.0.split_once('/')?;
+    let at = origins.iter().position(|(name, _)| *name == tool)?;
+    let index = origins.get(at)?.1.iter().position(|one| one.rule == finding.rule)?;
+    Some(json!({ "id": finding.rule.0, "index": index, "toolComponent": { "name": tool, "index": at } }))
 }
 
 fn descriptor(rule: &RuleInfo) -> Value {
@@ -78,7 +129,7 @@ fn descriptor(rule: &RuleInfo) -> Value {
     descriptor
 }
 
-/// Why the run failed, every reviewer whose part is missing, and every file that was not read, or not wholly.
+/// Why the run failed, every reviewer and linter whose part is missing, and every file that was not read, or not wholly.
 fn notifications(coverage: &Coverage, outcome: &Outcome) -> Vec<Value> {
     let failed = match outcome {
         Outcome::CouldNotReview { reason } => Some(json!({ "level": "error", "message": { "text": reason } })),
@@ -107,11 +158,15 @@ fn notifications(coverage: &Coverage, outcome: &Outcome) -> Vec<Value> {
         let text = format!("Read for secrets and merge markers only: {}.", kinds.join(", "));
         json!({ "level": "note", "message": { "text": text } })
     });
+    let unlinted = coverage.linters.iter().filter_map(|linter| {
+        let why = linter.not_run.as_deref()?;
+        Some(json!({ "level": "warning", "message": { "text": format!("{} was not asked: {why}", linter.name) } }))
+    });
     let broken = coverage
         .syntax_errors
         .iter()
         .map(|path| about("warning", path, format!("{path} has syntax errors; findings may be missing there")));
-    failed.into_iter().chain(absent).chain(unread).chain(text_only).chain(broken).collect()
+    failed.into_iter().chain(absent).chain(unlinted).chain(unread).chain(text_only).chain(broken).collect()
 }
 
 fn result(finding: &Finding, rule_index: Option<usize>) -> Value {

@@ -1,0 +1,59 @@
+//! Other people's linters over a change, before its review.
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Error;
+use super::bench::Bench;
+use crate::agent::Reviewing;
+use crate::agent::checks::checks;
+use crate::agent::linters::{Asking, Wish};
+use crate::agent::trial::Subject;
+use crate::artifact::facts::Linted;
+use crate::config::RepoConfig;
+use crate::sandbox::Trust;
+use crate::stdx::text::count;
+
+/// Asks those that the configuration wants. A stranger's change is read by none that runs its code.
+pub(super) async fn linted(
+    bench: &Bench,
+    scene: &Reviewing,
+    config: &RepoConfig,
+    trust: Trust,
+    cancel: &CancellationToken,
+) -> Result<Linted, Error> {
+    let (change, facts) = (&scene.change, &*scene.facts);
+    let finds = |program: &str| finds(bench.tools(), program);
+    let wish = Wish::of(&config.linters, (change, facts), trust == Trust::Default, finds).await?;
+    if wish.is_idle() {
+        return Ok(wish.unasked(facts));
+    }
+    let (base, head) = (change.base_tree()?, change.head_tree());
+    let checks = match wish.runs_code() {
+        true => checks(&base, &config.commands).await.map_err(super::contribute::of_agent)?,
+        false => Vec::new(),
+    };
+    let sandbox = bench.sandbox().await;
+    let at = bench.around(&sandbox, None);
+    let subject = Subject { repository: &facts.repo, tree: &head, base: Some(&base), trust };
+    Ok(wish.ask(Asking { change, facts, bench: at, subject, checks: &checks }, cancel).await?)
+}
+
+/// Whether a program lies where commands in the sandbox look for it.
+fn finds<'a>(tools: impl Iterator<Item = &'a Path>, program: &str) -> bool {
+    const SYSTEM: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    let own = tools.flat_map(|folder| [folder.join("bin"), folder.to_owned()]);
+    own.chain(SYSTEM.map(Into::into)).any(|folder| folder.join(program).is_file())
+}
+
+/// A line for the run.
+pub(super) fn said(linted: &Linted) -> String {
+    let asked = linted.runs.iter().filter(|run| run.not_run.is_none()).count();
+    format!(
+        "{} of {} asked: {} to tell",
+        asked,
+        count(linted.runs.len(), "linter"),
+        count(linted.fresh.len(), "finding")
+    )
+}
