@@ -86,12 +86,13 @@ mod tests {
 
     #[test]
     fn a_command_is_a_line_or_a_list_of_them_and_an_empty_one_switches_off() {
-        let text = "checks: require\ncommands:\n  install: ''\n  format: []\n  lint: just lint\n  build:\n  \
+        let text = "checks: require\ncommands:\n  install: ''\n  format: []\n  reformat: just fmt\n  lint: just lint\n  build:\n  \
                     test: ['make test', \"echo \\\"done\\\"\"]\n";
         let config = RepoConfig::parse(text).unwrap();
         assert_eq!(config.checks, Checks::Require);
         let commands = config.commands;
         assert_eq!((commands.install, commands.format), (lines(&[]), lines(&[])));
+        assert_eq!(commands.reformat, lines(&["just fmt"]));
         assert_eq!((commands.lint, commands.build), (lines(&["just lint"]), None));
         assert_eq!(commands.test, lines(&["make test", "echo \"done\""]));
         let default = RepoConfig::parse("").unwrap();
@@ -112,6 +113,7 @@ mod tests {
             ("commands: {test: ['']}\n", "`commands`: `test`: a command is empty"),
             ("commands: {test: '  '}\n", "a command is empty"),
             ("commands: {lint: \"a\\0b\"}\n", "control characters"),
+            ("commands: {reformat: \"a\\0b\"}\n", "`reformat`: a command cannot hold control characters"),
             ("commands: {lint: \"a\\tb\"}\n", "control characters"),
             ("commands: {lint: \"a\\x1b[2J\"}\n", "control characters"),
             ("commands:\n  build: |\n    one\n    two\n", "a command is one line"),

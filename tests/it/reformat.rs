@@ -143,6 +143,25 @@ async fn the_other_checks_run_over_what_is_committed() {
     let body = pull.body.clone().unwrap();
     assert!(!body.contains('❌') && !pull.draft, "{body}");
     assert_eq!(world.github.file(REPO, &pull.head_sha, "src/a.py"), Some(formatted(SAFE)));
-    assert_ne!(UNSAFE, SAFE);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn of_the_files_of_a_change_those_that_were_out_of_form_before_stay_so() {
+    if !sandboxed().await {
+        return;
+    }
+    let check = "echo would reformat src/a.py; grep -q safe_load src/b.py && ! grep -q formatted src/b.py && \
+                 echo would reformat src/b.py; exit 1";
+    let reformat = "for f in src/*.py; do echo '# formatted' >> $f; done";
+    let config = format!("commands:\n  format: {check:?}\n  reformat: {reformat:?}\n");
+    let world = with_checks(&config, &[("src/b.py", UNSAFE)]).await;
+    world.ask(TITLE, BODY).await;
+    let pull = world.own_pulls().remove(0);
+    let text = |path: &str| world.github.file(REPO, &pull.head_sha, path);
+    assert_eq!(text("src/a.py").as_deref(), Some(SAFE));
+    assert_eq!(text("src/b.py"), Some(formatted(SAFE)));
+    let body = pull.body.clone().unwrap();
+    assert!(body.contains("Formatting: `src/b.py` by"), "{body}");
     world.end().await;
 }

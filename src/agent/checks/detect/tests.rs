@@ -37,6 +37,7 @@ fn only_what_the_repository_shows_is_checked() {
         &[
             ("install", "", "cargo fetch --locked"),
             ("format", "", "cargo fmt --all --check"),
+            ("reformat", "", "cargo fmt --all"),
             ("lint", "", "cargo clippy --offline --locked --all-targets -- -D warnings"),
             ("build", "", "cargo build --offline --locked"),
             ("test", "", "cargo test --offline --locked --no-fail-fast"),
@@ -124,6 +125,29 @@ fn what_is_configured_stands_instead_of_what_is_found() {
     assert_eq!((all[1].ecosystem.as_str(), all[1].dir.as_str()), ("repository", ""));
     assert!(!all[0].env.contains_key("GOPROXY") && all[0].env["GOFLAGS"] == "-mod=readonly");
     assert_eq!(found(&[], &settings).len(), 2);
+}
+
+#[test]
+fn what_formats_files_goes_with_the_check_that_it_makes_right() {
+    let own = |lines: &[&str]| Some(lines.iter().map(|line| (*line).to_owned()).collect());
+    let package = r#"{"scripts": {"format:check": "prettier -c .", "format": "prettier --write ."}}"#;
+    let files: &Files = &[("package.json", package)];
+    let of = |settings: &Commands| -> Vec<String> {
+        let all = found(files, settings).into_iter();
+        all.filter(|check| matches!(check.kind, Kind::Format | Kind::Reformat)).map(|check| check.line).collect()
+    };
+    assert_eq!(of(&Commands::default()), ["npm run format:check", "npm run format"]);
+    // Another check, and nobody says what makes it right.
+    let check = Commands { format: own(&["make check"]), ..Commands::default() };
+    assert_eq!(of(&check), ["make check"]);
+    let both = Commands { reformat: own(&["make format"]), ..check };
+    assert_eq!(of(&both), ["make check", "make format"]);
+    assert_eq!(of(&Commands { reformat: own(&[]), ..Commands::default() }), ["npm run format:check"]);
+    // A script that only looks, whatever it is called.
+    let looks: &Files =
+        &[("package.json", r#"{"scripts": {"format:check": "x", "format": "prettier --list-different ."}}"#)];
+    assert!(found(looks, &Commands::default()).iter().all(|check| check.kind != Kind::Reformat));
+    assert!(!Kind::Reformat.is_check() && !Kind::Reformat.needs_network());
 }
 
 #[test]
