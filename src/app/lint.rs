@@ -15,12 +15,12 @@ use crate::config::RepoConfig;
 use crate::sandbox::Trust;
 use crate::stdx::text::count;
 
-/// Asks those that the configuration wants. A stranger's change is read by none that runs its code.
+/// Asks those that the configuration wants. `repository` is what its dependencies are kept under. A stranger's change is read by none that runs its code.
 pub(super) async fn linted(
     bench: &Bench,
+    (repository, trust): (&str, Trust),
     scene: &Reviewing,
     config: &RepoConfig,
-    trust: Trust,
     cancel: &CancellationToken,
 ) -> Result<Linted, Error> {
     let (change, facts) = (&scene.change, &*scene.facts);
@@ -36,7 +36,7 @@ pub(super) async fn linted(
     };
     let sandbox = bench.sandbox().await;
     let at = bench.around(&sandbox, None);
-    let subject = Subject { repository: &facts.repo, tree: &head, base: Some(&base), trust };
+    let subject = Subject { repository, tree: &head, base: Some(&base), trust };
     Ok(wish.ask(Asking { change, facts, bench: at, subject, checks: &checks }, cancel).await?)
 }
 

@@ -149,7 +149,8 @@ async fn linted(
 ) -> Result<Linted, Error> {
     let bench = Bench::passing(&sandbox).map_err(trial::Error::Disk)?;
     // One's own work tree is one's own, whoever has written it.
-    let asked = lint::linted(&bench, scene, config, Trust::Default, &CancellationToken::new()).await?;
+    let whose = (scene.facts.repo.as_str(), Trust::Default);
+    let asked = lint::linted(&bench, whose, scene, config, &CancellationToken::new()).await?;
     if logs.is_empty() {
         return Ok(asked);
     }

@@ -145,7 +145,8 @@ impl App {
         let mut scene = scene(change, target.repo.to_string(), watched, settings).await?;
         let fork = pull.head_repo != Some(target.repository);
         let trust = if fork { Trust::Stranger(target.number.0) } else { Trust::Default };
-        let linted = lint::linted(&self.bench, &scene, &configured.config, trust, cancel).await?;
+        let repository = target.repository.to_string();
+        let linted = lint::linted(&self.bench, (&repository, trust), &scene, &configured.config, cancel).await?;
         if !linted.runs.is_empty() {
             journal.say(&lint::said(&linted)).await?;
         }
