@@ -283,14 +283,14 @@ mod tests {
         check(&hunk((1, 3), (1, 4), " -+ +"), Ok(1));
         // Larger than it need be, and right.
         check(&hunk((1, 3), (1, 4), "---++++"), Ok(1));
-        check(&hunk((2, 1), (2, 1), "-+"), lie.clone());
-        check(&hunk((1, 3), (1, 4), "   +"), lie.clone());
-        check(&hunk((1, 3), (1, 3), " -+ +"), lie.clone());
-        check(&hunk((0, 3), (1, 4), " -+ +"), lie.clone());
-        check(&hunk((4_000_000_000, 0), (4_000_000_000, 0), ""), lie.clone());
-        check(&hunk((1, 3), (1, 4), " -+ +?"), lie.clone());
-        check(r#"{"hunks":[]}"#, lie.clone());
-        check(r#""too_many_lines""#, lie.clone());
+        check(&hunk((2, 1), (2, 1), "-+"), lie);
+        check(&hunk((1, 3), (1, 4), "   +"), lie);
+        check(&hunk((1, 3), (1, 3), " -+ +"), lie);
+        check(&hunk((0, 3), (1, 4), " -+ +"), lie);
+        check(&hunk((4_000_000_000, 0), (4_000_000_000, 0), ""), lie);
+        check(&hunk((1, 3), (1, 4), " -+ +?"), lie);
+        check(r#"{"hunks":[]}"#, lie);
+        check(r#""too_many_lines""#, lie);
         check("no JSON", lie);
         check(r#""refused""#, Err("its two versions cannot be compared"));
     }
