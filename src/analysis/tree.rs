@@ -34,7 +34,6 @@ pub(super) fn read(_: &Here, language: Language, text: &str) -> Result<Tree, NoT
     if skip::nests_too_deeply(text) {
         return Err(NoTree::TooDeep);
     }
-    #[expect(clippy::disallowed_methods, reason = "here alone, and only for whom has a `Here`")]
     Tree::try_new(text, language.grammar()).map_err(|_| NoTree::TooLong)
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, UdpSocket};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use super::{Held, Plan, Tried, Work};
@@ -62,7 +62,7 @@ fn hold(plan: &Plan, work: &Work) -> Result<Held, String> {
     #[cfg(target_os = "linux")]
     let user = super::confine::leave(plan)?;
     let idle = || -> io::Result<()> {
-        let talk = UnixStream::from(OwnedFd::from(io::stdin().as_fd().try_clone_to_owned()?));
+        let talk = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         talk.set_read_timeout(Some(plan.idle))
     };
     idle().map_err(|error| format!("cannot set how long to wait: {error}"))?;
