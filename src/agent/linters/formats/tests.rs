@@ -4,7 +4,9 @@ use crate::analysis::told::{Ground, rule_id};
 const FROM: From<'static> = From { root: "/work", dir: "" };
 
 /// Rule, severity, place, and the fix as it would look.
-fn read(format: Format, answer: &str, file: &str) -> Vec<(String, Severity, (u32, u32, u32, u32), Option<String>)> {
+type Read = (String, Severity, (u32, u32, u32, u32), Option<String>);
+
+fn read(format: Format, answer: &str, file: &str) -> Vec<Read> {
     let mut ground = Ground::new(file);
     let answer = format.read(answer, FROM).unwrap();
     let all = answer.told.iter().map(|told| {
