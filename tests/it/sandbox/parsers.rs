@@ -351,7 +351,7 @@ fn workers_say_the_same_as_one_would_in_place_and_are_believed() {
 #[tokio::test]
 async fn a_file_that_hangs_the_parser_costs_itself_alone_and_the_review_names_it() {
     let world = World::start().await;
-    let change = Change::new().write("src/run.py", DEFECTS).write("web/endless.ts", &endless());
+    let change = Change::new().write("src/run.py", DEFECTS).write("web/endless.ts", endless());
     let pull = OpenPull::new("ada", "endless", "Something endless", change);
     let number = world.people().open_pull(REPO, pull).await.unwrap();
     let began = Instant::now();
