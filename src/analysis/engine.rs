@@ -143,7 +143,7 @@ impl Engine {
 
     fn matches(&self, question: &Question<'_>) -> Result<Matches, Failure> {
         let here = |here: &Here| matches::find(here, self, question);
-        workers::ask(matches::NAME, question, here, |found: &Matches| found.holds(self, question))
+        workers::ask_about(&question.text, matches::NAME, question, here, |found: &Matches| found.holds(self, question))
     }
 
     fn unfinished(&self, language: Language, why: Stopped) -> Reading {

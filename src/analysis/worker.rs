@@ -74,7 +74,7 @@ pub(super) fn ask<A: DeserializeOwned>(
     here: impl FnOnce(&Here) -> A,
     holds: impl Fn(&A) -> bool,
 ) -> Option<A> {
-    workers::ask(name, code, here, holds)
+    workers::ask_about(&code.text, name, code, here, holds)
         .inspect_err(|failure| tracing::debug!(name, "a text is not understood: {}", failure.of("the parser")))
         .ok()
 }

@@ -81,6 +81,62 @@ pub fn ask<Q: Serialize, A: DeserializeOwned>(
     }
 }
 
+/// The same about a text that may be the end of who reads it. One that was is not read again for some minutes, whatever is asked about
+/// it: a file that hangs its parser costs its time once, not once a question.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_about<Q: Serialize, A: DeserializeOwned>(
+    text: &str,
+    name: &str,
+    question: &Q,
+    here: impl FnOnce(&Here) -> A,
+    holds: impl Fn(&A) -> bool,
+) -> Result<A, Failure> {
+    if let Some(failure) = feared::known(text) {
+        return Err(failure);
+    }
+    ask(name, question, here, holds).inspect_err(|failure| feared::note(text, failure))
+}
+
+/// Texts that were the end of a worker.
+mod feared {
+    use std::collections::BTreeMap;
+    use std::sync::{LazyLock, Mutex, PoisonError};
+    use std::time::{Duration, Instant};
+
+    use super::Failure;
+    use crate::stdx::hash::sha256;
+
+    /// A machine that was too busy is not for ever.
+    const MEMORY: Duration = Duration::from_secs(10 * 60);
+    /// Texts that are remembered; with one more all others are forgotten.
+    const MAX_TEXTS: usize = 4096;
+
+    type Texts = BTreeMap<String, (Failure, Instant)>;
+    static TEXTS: LazyLock<Mutex<Texts>> = LazyLock::new(Mutex::default);
+
+    pub(super) fn known(text: &str) -> Option<Failure> {
+        let texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        // As good as always: nothing has to be counted then.
+        if texts.is_empty() {
+            return None;
+        }
+        texts.get(&sha256(text.as_bytes())).filter(|(_, at)| at.elapsed() < MEMORY).map(|(failure, _)| failure.clone())
+    }
+
+    pub(super) fn note(text: &str, failure: &Failure) {
+        if !matches!(failure, Failure::Time | Failure::Crashed | Failure::Memory(_)) {
+            return;
+        }
+        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if texts.len() >= MAX_TEXTS {
+            texts.clear();
+        }
+        texts.insert(sha256(text.as_bytes()), (failure.clone(), Instant::now()));
+    }
+}
+
 fn ask_of<Q: Serialize, A: DeserializeOwned>(
     workers: &dyn Workers,
     name: &str,
@@ -150,5 +206,36 @@ pub(crate) mod told {
         let ran = run();
         INSTEAD.with(|instead| *instead.borrow_mut() = None);
         ran
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{Failure, Workers, ask_about, told};
+
+    #[derive(Default)]
+    struct Slow(AtomicUsize);
+
+    impl Workers for Slow {
+        fn ask(&self, _: &[u8], _: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Failure> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Err(Failure::Time)
+        }
+    }
+
+    #[test]
+    fn a_text_that_hung_a_worker_is_not_asked_about_again() {
+        let slow = Arc::new(Slow::default());
+        told::INSTEAD.with(|instead| *instead.borrow_mut() = Some(Arc::<Slow>::clone(&slow)));
+        let about = |text: &str, name: &str| ask_about(text, name, &0, |_| 0, |_| true);
+        for name in ["scan", "names", "outline"] {
+            assert_eq!(about("a text that hangs", name), Err(Failure::Time));
+        }
+        assert_eq!(about("another text", "scan"), Err(Failure::Time));
+        told::INSTEAD.with(|instead| *instead.borrow_mut() = None);
+        assert_eq!(slow.0.load(Ordering::SeqCst), 2);
     }
 }
