@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::checks::{Check, Counts, Kind, counts, unformatted};
+use super::checks::{Check, Counts, Kind, counts};
 use crate::domain::Untrusted;
 use crate::sandbox::{
     Cache, Command, Deps, Ecosystem, Ended, Entry, Key, Limits, Ran, Sandbox, Trust, Unavailable, Workplace,
@@ -428,10 +428,7 @@ fn judge(check: &Check, ran: &Ran, counted: Option<Counts>) -> Outcome {
     };
     let names = match (&counted, check.kind) {
         (Some(counts), _) => counts.failing.clone(),
-        // As the repository calls them, not the sandbox.
-        (None, Kind::Format) => {
-            unformatted(said).into_iter().map(|name| name.strip_prefix("/work/").unwrap_or(&name).to_owned()).collect()
-        }
+        (None, Kind::Format) => reformat::named(check, said),
         (None, _) => Vec::new(),
     };
     let tail = Untrusted::new(text_tail(said));

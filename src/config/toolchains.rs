@@ -66,8 +66,9 @@ const IN_HOME: &[&str] = &[
     ".volta/tools/image/*/*",
     ".sdkman/candidates/*/*",
     ".ghcup/ghc/*",
-    ".deno",
-    ".bun",
+    // Beside it lies what was downloaded.
+    ".deno/bin",
+    ".bun/bin",
     ".dotnet",
 ];
 
@@ -92,11 +93,14 @@ fn roots(folder: &Path, home: Option<&Path>, env: &dyn Fn(&str) -> Option<String
     } else if folder.ends_with("shims") {
         shims(folder, env("PYENV_VERSION"))
     } else if folder.ends_with("bin") {
-        folder.parent().map(Path::to_owned).into_iter().collect()
+        // Around it, or where that holds more than the toolchain, itself.
+        folder.parent().into_iter().chain([folder]).map(Path::to_owned).collect()
     } else {
         Vec::new()
     };
-    chosen.iter().filter_map(|root| root.canonicalize().ok()).filter(|root| is_shown(root, home)).collect()
+    let mut shown = chosen.iter().filter_map(|root| root.canonicalize().ok()).filter(|root| is_shown(root, home));
+    // Of several versions all are wanted, of a folder and what is around it one.
+    if folder.ends_with("bin") { shown.next().into_iter().collect() } else { shown.collect() }
 }
 
 fn is_rustup(folder: &Path) -> bool {
@@ -230,12 +234,14 @@ mod tests {
             ".local/bin/uv",
             "bin/python3",
             "work/venv/bin/python",
+            ".bun/bin/bun",
             ".ssh/bin/node",
         ] {
             home.file(path, "");
         }
-        let path = [".nvm/versions/node/v22.1.0/bin", ".local/bin", "bin", "work/venv/bin", ".ssh/bin", "nowhere/bin"];
-        assert_eq!(home.found(&path, &[]), [".nvm/versions/node/v22.1.0"]);
+        let own = [".nvm/versions/node/v22.1.0/bin", ".local/bin", "bin", "work/venv/bin"];
+        let path = [&own[..], &[".bun/bin", ".ssh/bin", "nowhere/bin"]].concat();
+        assert_eq!(home.found(&path, &[]), [".nvm/versions/node/v22.1.0", ".bun/bin"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::{Error, Failure, Outcome, Trial, shown};
-use crate::agent::checks::{Check, Kind};
+use crate::agent::checks::{Check, Kind, unformatted};
 use crate::sandbox::Workplace;
 use crate::stdx::nofollow::Found;
 use crate::stdx::path::join;
@@ -45,7 +45,7 @@ impl Trial<'_> {
             }
             let (outcome, then) = ready.outcome(subject, checks, check).await?;
             if matches!(&outcome, Outcome::Failed(failure) if !failure.before) {
-                known.extend(then.iter().flat_map(|then| named(check, then)));
+                known.extend(then.into_iter().flat_map(|then| then.names));
                 let fresh = writers.into_iter().filter(|writer| !wanted.contains(writer));
                 wanted.extend(fresh.collect::<Vec<_>>());
             }
@@ -80,13 +80,14 @@ fn is_for(writer: &Check, check: &Check) -> bool {
     writer.kind == Kind::Reformat && (same || writer.configured)
 }
 
-/// The files that a check named, as paths of the tree.
-fn named(check: &Check, failure: &Failure) -> Vec<String> {
+/// The files that a check of the format named, as paths of the tree: some tools name them from the root of the machine, others from the
+/// folder that they are run in.
+pub(super) fn named(check: &Check, said: &str) -> Vec<String> {
     let path = |name: &String| match name.strip_prefix(WORK) {
         Some(path) => path.to_owned(),
         None => join(&check.dir, name.trim_start_matches("./")),
     };
-    failure.names.iter().map(path).collect()
+    unformatted(said).iter().map(path).collect()
 }
 
 type ReadBack = (BTreeMap<String, String>, Vec<String>);
@@ -110,4 +111,26 @@ fn read_back(place: &Workplace, old: &BTreeMap<String, String>) -> io::Result<Re
         left.push(format!("after it `{path}` {why}"));
     }
     Ok((texts, left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_as_paths_of_the_tree_whatever_the_tool_calls_them() {
+        let check = |dir: &str| Check {
+            kind: Kind::Format,
+            line: "fmt".into(),
+            dir: dir.into(),
+            ecosystem: "cargo".into(),
+            env: BTreeMap::new(),
+            configured: false,
+        };
+        let rustfmt = "Diff in /work/sub/src/lib.rs:1:\n-a\n+b\n";
+        assert_eq!(named(&check("sub"), rustfmt), ["sub/src/lib.rs"]);
+        let black = "would reformat ./a.py\n";
+        assert_eq!(named(&check("sub"), black), ["sub/a.py"]);
+        assert_eq!(named(&check(""), black), ["a.py"]);
+    }
 }
