@@ -51,8 +51,14 @@ fn begin(mut plan: Plan) -> Step<String> {
             .map_err(because("enter the control group"))?;
     }
     go_first();
+    let mut bwrap = plan.bwrap.clone();
     if let Some(user) = plan.user {
+        // It, too, may lie where that user may not go, or where the stage is.
+        plan.binds.push(Bind::read_only(&bwrap, ""));
         stage(&mut plan.binds)?;
+        if let Some(staged) = plan.binds.pop() {
+            bwrap = staged.from;
+        }
         setgroups(&[]).map_err(because("give up groups"))?;
         setgid(Gid::from_raw(user)).map_err(because("give up the group"))?;
         setuid(Uid::from_raw(user)).map_err(because("give up the user"))?;
@@ -83,7 +89,7 @@ fn begin(mut plan: Plan) -> Step<String> {
     args.extend(["--".into(), HELPER.into(), VERB.into(), part.into()]);
     args.extend(plan.command.iter().map(OsString::from));
     #[expect(clippy::disallowed_methods, reason = "the sandbox starts processes")]
-    let error = Command::new(&plan.bwrap).args(args).env_clear().exec();
+    let error = Command::new(&bwrap).args(args).env_clear().exec();
     Err(format!("{} cannot be started: {error}", plan.bwrap.display()))
 }
 
