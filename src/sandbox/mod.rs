@@ -1,5 +1,5 @@
 //! Where other people's code runs: a repository's commands, and linters that read its configuration. Where our code reads other people's
-//! bytes in C, too ([`parsers`]).
+//! bytes in C, too ([`Parsers`]).
 //!
 //! Promise: without network, host files, our environment or anything of git; capped in time, memory, processes, disk and output; gone
 //! without a trace when it is over. A command that installs is let to registries, by their names. Where that cannot be had, nothing
