@@ -118,8 +118,8 @@ impl Bench {
     }
 
     /// Folders with toolchains beside the system's.
-    pub(crate) fn tools(&self) -> impl Iterator<Item = &Path> {
-        self.0.settings.tools.iter().map(PathBuf::as_path)
+    pub(crate) fn tools(&self) -> &[PathBuf] {
+        &self.0.settings.tools
     }
 
     /// All that a trial needs, around what [`Bench::sandbox`] has said.

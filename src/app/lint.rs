@@ -1,7 +1,5 @@
 //! Other people's linters over a change, before its review.
 
-use std::path::Path;
-
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
@@ -12,7 +10,7 @@ use crate::agent::linters::{Asking, Wish};
 use crate::agent::trial::Subject;
 use crate::artifact::facts::Linted;
 use crate::config::RepoConfig;
-use crate::sandbox::Trust;
+use crate::sandbox::{self, Trust};
 use crate::stdx::text::count;
 
 /// Asks those that the configuration wants. `repository` is what its dependencies are kept under. A stranger's change is read by none that runs its code.
@@ -24,7 +22,7 @@ pub(super) async fn linted(
     cancel: &CancellationToken,
 ) -> Result<Linted, Error> {
     let (change, facts) = (&scene.change, &*scene.facts);
-    let finds = |program: &str| finds(bench.tools(), program);
+    let finds = |program: &str| sandbox::finds(bench.tools(), program);
     let wish = Wish::of(&config.linters, (change, facts), trust == Trust::Default, finds).await?;
     if wish.is_idle() {
         return Ok(wish.unasked(facts));
@@ -34,17 +32,10 @@ pub(super) async fn linted(
         true => checks(&base, &config.commands).await.map_err(super::contribute::of_agent)?,
         false => Vec::new(),
     };
-    let sandbox = bench.sandbox().await;
-    let at = bench.around(&sandbox, None);
+    let opened = bench.sandbox().await;
+    let at = bench.around(&opened, None);
     let subject = Subject { repository, tree: &head, base: Some(&base), trust };
     Ok(wish.ask(Asking { change, facts, bench: at, subject, checks: &checks }, cancel).await?)
-}
-
-/// Whether a program lies where commands in the sandbox look for it.
-fn finds<'a>(tools: impl Iterator<Item = &'a Path>, program: &str) -> bool {
-    const SYSTEM: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-    let own = tools.flat_map(|folder| [folder.join("bin"), folder.to_owned()]);
-    own.chain(SYSTEM.map(Into::into)).any(|folder| folder.join(program).is_file())
 }
 
 /// A line for the run.

@@ -51,6 +51,7 @@ pub use parsers::{Held, ParserSettings, Parsers, Tried, Work};
 pub use probe::{Check, Probe, Unavailable, Verdict};
 pub use registries::{Ecosystem, HostPort, NoHostPort, Upstream};
 pub use run::{Command, Ended, Error, Excess, Ran, Sandbox, Settings};
+pub use toolchain::finds;
 pub use walls::WORK;
 pub use workplace::{Entry, Seen, Use, Workplace, sweep};
 

@@ -34,6 +34,11 @@ pub(super) fn path(tools: &[PathBuf]) -> Vec<PathBuf> {
     own.chain(SYSTEM.map(PathBuf::from)).collect()
 }
 
+/// Whether commands find a program, when they are shown these folders beside the system's.
+pub fn finds(tools: &[PathBuf], program: &str) -> bool {
+    path(tools).iter().any(|folder| folder.join(program).is_file())
+}
+
 /// A line for each program that is there: its file, the file's size and when it was last changed. Nothing is run for that. A
 /// launcher that chooses among versions by itself, as rustup's does, looks the same for all of them.
 pub(super) fn installed(tools: &[PathBuf], ecosystems: &[Ecosystem]) -> Vec<String> {

@@ -6,8 +6,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use super::obeyed::Obeyed;
-use crate::agent::checks;
 use crate::agent::trial::Subject;
+use crate::agent::{self, checks};
 use crate::app::bench::Bench;
 use crate::app::{Error, contribute, trial};
 use crate::config::{CONFIG_PATH, Sandboxing};
@@ -41,7 +41,7 @@ impl Commands {
     }
 
     /// Runs those of the given kinds, and the installation that they need; all without any. `told` hears a line about each.
-    /// Dependencies are kept below `state` for the next time.
+    /// Dependencies are kept below `state` for the next time, and nowhere without one.
     ///
     /// # Errors
     /// The work tree cannot be read or written, or the work was cancelled. What cannot be run is an outcome.
@@ -55,8 +55,10 @@ impl Commands {
     ) -> Result<Vec<TestedCheck>, Error> {
         let wanted = |kind: Kind| kind == Kind::Install || kinds.is_empty() || kinds.contains(&kind);
         let chosen: Vec<Check> = self.all.iter().filter(|check| wanted(check.kind)).cloned().collect();
-        let folder = state.unwrap_or_else(std::env::temp_dir).join("local");
-        let bench = Bench::new(sandbox, folder.join("work"));
+        let bench = match state {
+            Some(state) => Bench::new(sandbox, state.join("local").join("work")),
+            None => Bench::passing(sandbox).map_err(agent::trial::Error::Disk)?,
+        };
         // The same name in another place is another repository.
         let place = workspace::local::work_tree(path).unwrap_or_else(|| path.to_owned());
         let name = format!("local{}", place.display());
