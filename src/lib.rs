@@ -33,6 +33,7 @@ pub mod app;
 // Doors.
 pub mod cli;
 pub mod dashboard;
+pub mod mcp;
 pub mod webhook;
 
 // Try it.

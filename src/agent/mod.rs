@@ -26,7 +26,9 @@ use crate::domain::Clock;
 use crate::workspace::{self, Change, Tree};
 
 pub use contract::{Agent, DynAgent, Told};
-pub use contribute::{CheckedPlan, IGNORED, Library, Point, REPOSITORY_CHECKS, check_plan, globs, rank, rewritten};
+pub use contribute::{
+    CheckedPlan, IGNORED, Library, Point, ProvedFixes, REPOSITORY_CHECKS, check_plan, fixes, globs, rank, rewritten,
+};
 pub use pack::{Pack, ReadFile};
 pub use registry::Registry;
 pub use review::{audit, rule_outside};

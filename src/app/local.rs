@@ -3,10 +3,12 @@
 
 mod audit;
 mod checks;
+mod mend;
 mod obeyed;
 mod plan;
 mod run;
 mod scan;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +31,7 @@ use crate::config::{CONFIG_PATH, RepoConfig, Sandboxing, sandbox_of_server};
 use crate::domain::{Clock, Coverage, Finding, Linters, Outcome, Severity, Subject, Untrusted};
 use crate::pipeline::{self, Crew, Journal};
 use crate::sandbox::Trust;
-use crate::stdx::text::iso8601;
+use crate::stdx::text::{count, iso8601};
 use crate::workspace::Tree;
 use crate::{publish, workspace};
 
@@ -39,12 +41,15 @@ pub use crate::agent::linters::Given;
 pub use crate::analysis::RuleInfo;
 pub use crate::artifact::draft::CheckOutcome;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
+pub use crate::workspace::local::Home;
 pub use audit::{Audited, audit, unanswered, write};
 pub use checks::{Check, Commands, Kind, TestedCheck, TestedOutcome};
+pub use mend::{Fixes, Mended, Mending, Repaired, mend};
 pub use obeyed::rule_ids;
 pub use plan::{Planned, Planning, plan};
 pub use run::{Chosen, End, Ran, Running, Told, configs, run};
-pub use scan::{scan, scan_text};
+pub use scan::{Scanning, scan, scan_text};
+pub use watch::Watch;
 
 /// What a review or a scan found, with the sources that a terminal shows beside it.
 pub struct Checked {
@@ -96,6 +101,7 @@ pub struct Reviewing<'a> {
     pub logs: &'a [Given<'a>],
     /// How linters are run.
     pub sandbox: Sandboxing,
+    pub watch: Watch,
 }
 
 /// Reviews the change between two revisions of the repository around `path`.
@@ -103,7 +109,7 @@ pub struct Reviewing<'a> {
 /// # Errors
 /// When there is no repository, a revision is unknown, git cannot be read, or a log is none.
 pub async fn review(path: &Path, asked: Reviewing<'_>) -> Result<Checked, Error> {
-    let Reviewing { base, head, obey, logs, sandbox } = asked;
+    let Reviewing { base, head, obey, logs, sandbox, watch } = asked;
     let engine = Engine::embedded()?;
     let change = workspace::local::change(path, base, head).await?;
     let since = match base {
@@ -128,11 +134,12 @@ pub async fn review(path: &Path, asked: Reviewing<'_>) -> Result<Checked, Error>
     let name = path.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy().into_owned());
     let mut scene = review::scene(change, format!("local/{name}"), Vec::new(), review::settings(&config)).await?;
     compared.nothing = scene.facts.files.is_empty() && scene.facts.not_read.is_empty();
-    let linted = linted(path, &scene, &config, sandbox, logs).await?;
+    watch.say(&format!("{} to review", count(scene.facts.files.len(), "changed file")));
+    let linted = linted(path, &scene, &config, sandbox, logs, &watch.cancel).await?;
     scene.facts = Arc::new(ReviewFacts { linted, ..(*scene.facts).clone() });
     let pack = Arc::clone(&scene.pack);
-    let cx = Context { engine, cancel: CancellationToken::new(), clock: Clock::system(), scene: Scene::Review(scene) };
-    let report = pipeline::review::run(&cx, &journal()).await?;
+    let cx = Context { engine, cancel: watch.cancel.clone(), clock: Clock::system(), scene: Scene::Review(scene) };
+    let report = pipeline::review::run(&cx, &journal().telling(watch.tell())).await?;
     let ReviewReport { findings, coverage, outcome, .. } = report;
     let sources = findings.iter().filter_map(|f| Some((f.path.clone(), pack.text(&f.path)?))).collect();
     let fail_on = config.fail_on.severity();
@@ -146,11 +153,12 @@ async fn linted(
     config: &RepoConfig,
     sandbox: Sandboxing,
     logs: &[Given<'_>],
+    cancel: &CancellationToken,
 ) -> Result<Linted, Error> {
     let bench = Bench::passing(&sandbox).map_err(trial::Error::Disk)?;
     // One's own work tree is one's own, whoever has written it.
     let whose = (scene.facts.repo.as_str(), Trust::Default);
-    let asked = lint::linted(&bench, whose, scene, config, &CancellationToken::new()).await?;
+    let asked = lint::linted(&bench, whose, scene, config, cancel).await?;
     if logs.is_empty() {
         return Ok(asked);
     }
@@ -196,6 +204,7 @@ pub struct Done {
     pub checks: Option<Vec<CheckNote>>,
 }
 
+#[derive(Debug)]
 pub struct FileNote {
     pub path: String,
     pub added: u64,
@@ -344,6 +353,14 @@ async fn run_checks(
     }
     proposed.draft.notes.extend(formatted);
     Ok(Ok((proposed, notes)))
+}
+
+/// The repository around a path.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub fn home(path: &Path) -> Result<Home, Error> {
+    Ok(workspace::local::home(path)?)
 }
 
 /// Agents are called in place, and nothing is kept.

@@ -36,6 +36,11 @@ impl Form {
     }
 }
 
+/// Everything that a schema has against a document; a field that it does not name is an error.
+pub fn against(validator: &jsonschema::Validator, document: &Value) -> Vec<Fault> {
+    faults(validator, document, IssueSeverity::Error)
+}
+
 /// Everything that is wrong with a document of that form; `None`: there is no such form.
 pub fn check(name: &str, document: &Value) -> Option<Vec<Fault>> {
     Form::find(name).map(|form| form.check(document))

@@ -331,6 +331,25 @@ fn schema<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
+/// The schema of what a tool takes, in one piece: many hosts follow no references.
+pub fn closed_input<T: JsonSchema>() -> Value {
+    in_one_piece::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of what a tool answers, in one piece.
+pub fn closed_output<T: JsonSchema>() -> Value {
+    in_one_piece::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn in_one_piece<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
+    settings.inline_subschemas = true;
+    let mut schema = settings.with_transform(RecursiveTransform(Closed)).into_generator().into_root_schema_for::<T>();
+    // What a type is called in our code, and what it says of itself there, is nothing to a model.
+    schema.remove("title");
+    schema.remove("description");
+    schema.to_value()
+}
+
 /// Makes of what the derive says what we promise to write: no field that is not named, no null where a field may be left
 /// out, none of the formats that only Rust knows, and one way to say that a word is one of several.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use super::checks::Checks;
 pub use super::run::args::Run;
-pub use super::runs::args::{Agents, Replay, Runs};
+pub use super::runs::args::{Agents, Place, Replay, Runs};
 pub use super::scout::args::Scout;
 use crate::config::Overrides;
 use crate::domain::Severity;
@@ -46,6 +46,8 @@ pub enum Verb {
     Schema(Schema),
     /// Run the GitHub App's server.
     Serve(Serve),
+    /// Offer the agents as tools to other agents: an MCP server on standard input and output; no GitHub needed.
+    Mcp(Mcp),
     /// See what the server did and does: list, show and watch its runs, cancel one, try one again.
     Runs(Runs),
     /// Run the agents of a run again on what it started from, and show what differs; posts nothing.
@@ -72,6 +74,17 @@ pub struct Serve {
     /// End at once when standard input does: whoever started this server and held its other end is gone
     #[arg(long, hide = true)]
     pub until_input_ends: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "An MCP host starts this: see docs/mcp.md for what to write into its configuration.")]
+pub struct Mcp {
+    /// A folder that the tools may read and write; may be given more than once, and relative paths begin at the first
+    /// [default: the working directory]
+    #[arg(long = "root", value_name = "DIR")]
+    pub roots: Vec<PathBuf>,
+    #[command(flatten)]
+    pub place: Place,
 }
 
 // What several verbs take; a documentation comment here would replace the verb's own.

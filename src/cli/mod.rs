@@ -14,6 +14,7 @@ mod doctor;
 mod fix;
 mod health;
 mod interrupt;
+mod mcp;
 mod metrics;
 mod plan;
 mod replay;
@@ -110,6 +111,7 @@ pub fn main() -> ExitCode {
             Verb::Schema(args) => schema::cmd_schema(args),
             Verb::Doctor(args) => doctor::cmd_doctor(args).await,
             Verb::Config(args) => config::cmd_config(args),
+            Verb::Mcp(args) => mcp::cmd_mcp(args).await,
             Verb::Calls => calls::cmd_calls(),
         }
     });

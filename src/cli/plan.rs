@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use super::args::{self, PlanFormat};
 use super::{EXIT_NOTHING, Exit, Failure, report};
-use crate::app::local::{self, Planned, Planning};
+use crate::app::local::{self, Planned, Planning, Watch};
 use crate::stdx::file;
 
 /// Longer texts describe no feature.
@@ -17,7 +17,7 @@ const MAX_TEXT: u64 = 1 << 20;
 pub async fn cmd_plan(args: args::Plan) -> Exit {
     let text = read_text(args.feature, "plan").map_err(Failure::Usage)?;
     folder(&args.path)?;
-    let Planned { planning, warnings } = local::plan(&args.path, &text, !args.no_config)
+    let Planned { planning, warnings } = local::plan(&args.path, &text, !args.no_config, &Watch::default())
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
     warnings.iter().for_each(|text| report::warning(text));

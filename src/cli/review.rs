@@ -31,6 +31,7 @@ pub async fn cmd_review(args: args::Review) -> Exit {
         obey: !args.output.no_config,
         logs: &logs,
         sandbox,
+        ..Reviewing::default()
     };
     let reviewed = local::review(&args.path, asked)
         .await

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 
 use super::{Exit, Failure, args, report};
-use crate::app::local;
+use crate::app::local::{self, Scanning};
 
 /// What to do with whatever is no file.
 const PIPE_IT: &str = "`octoswarm scan - --stdin-filename NAME` reads standard input, and NAME tells the language";
@@ -22,7 +22,7 @@ pub async fn cmd_scan(args: args::Scan) -> Exit {
         }
         None => {
             args.paths.iter().try_for_each(|path| readable(path)).map_err(Failure::Usage)?;
-            local::scan(args.paths, obey).await?
+            local::scan(Scanning { paths: args.paths, obey, ..Scanning::default() }).await?
         }
     };
     report::print(&checked, &args.output)

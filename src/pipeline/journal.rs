@@ -29,6 +29,9 @@ pub(super) const REVIEW: &str = "code-review.json";
 /// What a run came to, in its folder.
 pub const RESULT: &str = "result.json";
 
+/// Hears one line at a time of how far a run is.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Who does the steps of a run, and where they are kept. Work without GitHub keeps none: it is over before anything could be
 /// lost.
 #[derive(Clone)]
@@ -36,6 +39,7 @@ pub struct Journal {
     crew: Crew,
     occasion: Occasion,
     kept: Option<Kept>,
+    tell: Option<Tell>,
 }
 
 #[derive(Clone)]
@@ -50,14 +54,21 @@ struct Kept {
 
 impl Journal {
     pub fn unkept(crew: Crew) -> Self {
-        Self { crew, occasion: Occasion::default(), kept: None }
+        Self { crew, occasion: Occasion::default(), kept: None, tell: None }
     }
 
     /// Steps become rows of `run`, documents go onto the shelf.
     pub fn kept(crew: Crew, store: Store, run: RunId, shelf: Shelf) -> Self {
         let began = store.clock().now();
         let occasion = Occasion { run: Some(run), ..Occasion::default() };
-        Self { crew, occasion, kept: Some(Kept { store, run, shelf, cycle: None, began }) }
+        Self { crew, occasion, kept: Some(Kept { store, run, shelf, cycle: None, began }), tell: None }
+    }
+
+    /// Tells somebody else, too, what the run says.
+    #[must_use]
+    pub fn telling(mut self, tell: Tell) -> Self {
+        self.tell = Some(tell);
+        self
     }
 
     /// Shows in a repository's swarm how far the flow is.
@@ -146,7 +157,14 @@ impl Journal {
             Order { role, input, config, occasion, progress }
         };
         let Some(Kept { store, run, .. }) = &self.kept else {
-            return self.crew.ask(cx, order(input, Progress::default())).await.result.map_err(failed);
+            if let Some(tell) = &self.tell {
+                tell(&format!("{name} is at work"));
+            }
+            let output = self.crew.ask(cx, order(input, Progress::default())).await.result.map_err(failed)?;
+            if let Some(line) = self.crew.agent(role).line(&output.result) {
+                self.say(&line).await?;
+            }
+            return Ok(output);
         };
         let key = step_key(cx, name, &self.crew.version(role), &input);
         let step = store.start_step(*run, name, &key).await?;
@@ -242,6 +260,9 @@ impl Journal {
     /// # Errors
     /// The store's.
     pub async fn say(&self, line: &str) -> Result<(), Error> {
+        if let Some(tell) = &self.tell {
+            tell(line);
+        }
         if let Some(Kept { store, run, .. }) = &self.kept {
             store.add_progress(*run, line).await?;
         }

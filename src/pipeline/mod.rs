@@ -21,7 +21,7 @@ mod watch;
 
 pub use crew::{AgentSettings, Asked, Crew, Lines, Occasion, Order, Progress, Settings};
 pub use flow::{Flow, Outputs, Part, RunOptions, Step, StepEnd, Stopped};
-pub use journal::{FACTS, Journal, RESULT};
+pub use journal::{FACTS, Journal, RESULT, Tell};
 pub use replay::{Beginning, Now, Replayed, replay};
 pub use swarm::{Cycle, Swarms};
 pub use watch::Watched;

@@ -118,6 +118,34 @@ pub fn work_tree(path: &Path) -> Option<PathBuf> {
     root(&repository, &path)?.canonicalize().ok()
 }
 
+/// Where the parts of a repository lie; whole paths, without links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// None for a bare one.
+    pub work_tree: Option<PathBuf>,
+    /// Where its objects and references are, for all of its work trees.
+    pub git_dir: PathBuf,
+    /// The work tree is another one's (`git worktree add`), and the git folder itself says so: a `.git` file alone proves nothing.
+    pub linked: bool,
+}
+
+/// The repository around a path.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub fn home(path: &Path) -> Result<Home, Error> {
+    let (repository, path) = open(path)?;
+    let work_tree = root(&repository, &path).map(|root| root.canonicalize().at(&root)).transpose()?;
+    let git_dir = repository.commondir().canonicalize().at(repository.commondir())?;
+    let own = repository.path().canonicalize().at(repository.path())?;
+    let points_back = || {
+        let named = std::fs::read_to_string(own.join("gitdir")).ok()?;
+        Some(Path::new(named.trim_end()).canonicalize().ok()? == work_tree.as_ref()?.join(".git"))
+    };
+    let linked = own != git_dir && own.starts_with(&git_dir) && points_back().unwrap_or(false);
+    Ok(Home { work_tree, git_dir, linked })
+}
+
 /// A file of a work tree as it is on the disk, by its path from the root; no link is followed.
 pub fn file(root: &Path, path: &str) -> Side {
     match Folder::open(root) {

@@ -2,14 +2,16 @@
 //! declines.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{convention, generation};
 use crate::agent::mechanic::{self, Work, carry_out};
 use crate::agent::{Agent, Context, Error, Role, Told, gate};
-use crate::analysis::fix;
+use crate::analysis::{Engine, fix};
 use crate::artifact::exchange::{AgentInput, AgentOutput, MoreMetadata};
 use crate::artifact::generation::CodeGeneration;
 use crate::artifact::swarm::{
@@ -19,7 +21,7 @@ use crate::artifact::swarm::{
 use crate::artifact::{ContributeFacts, Document, Form, ReviewReport};
 use crate::domain::Finding;
 use crate::stdx::text::{count, truncate_chars};
-use crate::workspace::{Side, patch};
+use crate::workspace::{Side, Tree, patch};
 
 pub struct Coder;
 
@@ -63,7 +65,10 @@ impl Agent for Coder {
     async fn run(&self, cx: &Context, input: CoderInput) -> Result<Document<CodeChanges>, Error> {
         let changes = match input {
             CoderInput::Contribution(input) => contribution(cx, *input).await?,
-            CoderInput::Fix { master } => fixes(cx, &master).await?,
+            CoderInput::Fix { master } => {
+                let head = cx.reviewing()?.change.head_tree();
+                fixes(&cx.engine, &head, &master.findings, &cx.cancel).await?.changes
+            }
         };
         Ok(Document::completed(cx.timestamp(), changes))
     }
@@ -155,42 +160,57 @@ async fn contribution(cx: &Context, input: Contribution) -> Result<CodeChanges, 
     Ok(changes(branch, work))
 }
 
-/// Every fix that the review proved, proved again together with the others of its file.
-async fn fixes(cx: &Context, report: &ReviewReport) -> Result<CodeChanges, Error> {
-    let scene = cx.reviewing()?;
+/// The fixes of some findings as one change.
+pub struct ProvedFixes {
+    pub changes: CodeChanges,
+    /// Those whose fix is part of it.
+    pub findings: Vec<Finding>,
+}
+
+/// The change that every fix of these findings comes to, proved again together with the others of its file.
+///
+/// # Errors
+/// When the tree cannot be read, or the work was cancelled.
+pub async fn fixes(
+    engine: &Arc<Engine>,
+    tree: &Tree,
+    findings: &[Finding],
+    cancel: &CancellationToken,
+) -> Result<ProvedFixes, Error> {
     let none = gate::globs(&[])?;
     let mut by_path: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
-    for finding in report.findings.iter().filter(|finding| finding.fix.is_some()) {
+    for finding in findings.iter().filter(|finding| finding.fix.is_some()) {
         by_path.entry(&finding.path).or_default().push(finding.clone());
     }
     let mut work = Work::default();
-    let mut total = 0;
+    let mut kept = Vec::new();
     for (path, findings) in by_path {
-        if cx.cancel.is_cancelled() {
+        if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         if let Some(why) = gate::protection(path, &none) {
             work.left.push(format!("`{path}`: {why}"));
             continue;
         }
-        let Side::Text(text) = scene.change.new_side(path).await? else {
+        let Side::Text(text) = tree.read(path).await? else {
             work.left.push(format!("`{path}` is no text that can be changed"));
             continue;
         };
-        let (engine, owned) = (cx.engine.clone(), path.to_owned());
+        let (engine, owned) = (Arc::clone(engine), path.to_owned());
         let proved = tokio::task::spawn_blocking(move || prove(&engine, &owned, text, findings))
             .await
             .map_err(|_| Error::Scanner { path: path.to_owned() })?;
-        total += proved.fixes;
+        kept.extend(proved.findings);
         work.left.extend(proved.left);
         if let Some(done) = proved.done {
             work.files.insert(path.to_owned(), done);
         }
     }
     if work.files.is_empty() {
-        work.left.push("the review found nothing that has a proven fix".to_owned());
-        return Ok(declined(String::new(), work.left));
+        work.left.push("nothing was found that has a proven fix".to_owned());
+        return Ok(ProvedFixes { changes: declined(String::new(), work.left), findings: Vec::new() });
     }
+    let total = kept.len();
     work.subjects.push(match work.files.first_key_value() {
         Some((path, done)) if work.files.len() == 1 && done.descriptions.len() == 1 && is_plain(path) => {
             format!("fix: apply {} to {path}", number_of_fixes(total))
@@ -198,7 +218,7 @@ async fn fixes(cx: &Context, report: &ReviewReport) -> Result<CodeChanges, Error
         _ => format!("fix: apply {} of the review", number_of_fixes(total)),
     });
     // On a pull request the branch is the author's; who pushes knows it.
-    Ok(changes(String::new(), work))
+    Ok(ProvedFixes { changes: changes(String::new(), work), findings: kept })
 }
 
 fn number_of_fixes(n: usize) -> String {
@@ -206,12 +226,12 @@ fn number_of_fixes(n: usize) -> String {
 }
 
 struct Proved {
-    fixes: usize,
+    findings: Vec<Finding>,
     done: Option<mechanic::Done>,
     left: Vec<String>,
 }
 
-fn prove(engine: &crate::analysis::Engine, path: &str, text: String, mut findings: Vec<Finding>) -> Proved {
+fn prove(engine: &Engine, path: &str, text: String, mut findings: Vec<Finding>) -> Proved {
     let offered = findings.clone();
     fix::prove(engine, path, &text, &mut findings);
     let left = offered.iter().zip(&findings).filter(|(_, now)| now.fix.is_none());
@@ -235,7 +255,8 @@ fn prove(engine: &crate::analysis::Engine, path: &str, text: String, mut finding
         };
         mechanic::Done { descriptions: by_rule.iter().map(told).collect(), old: Some(text.clone()), new: Some(new) }
     });
-    Proved { fixes: fixes.len(), done, left }
+    findings.retain(|finding| finding.fix.is_some() && done.is_some());
+    Proved { findings, done, left }
 }
 
 fn declined(branch: String, reasons: Vec<String>) -> CodeChanges {

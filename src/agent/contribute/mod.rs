@@ -39,7 +39,7 @@ pub(super) use survey::{Class, Survey, is_minor};
 
 pub use analyst::Analyst;
 pub use assembly::rewritten;
-pub use coder::Coder;
+pub use coder::{Coder, ProvedFixes, fixes};
 pub use docs::Docs;
 pub use explorer::Explorer;
 pub use library::Library;

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use tokio_util::sync::CancellationToken;
-
-use super::{Obeyed, local_facts};
+use super::{Obeyed, Watch, local_facts};
 use crate::agent::{self, Context, Contributing, Role, Scene};
 use crate::analysis::Engine;
 use crate::app::{Error, contribute};
@@ -36,19 +34,19 @@ pub enum Planning {
 ///
 /// # Errors
 /// When there is no repository, or git cannot be read.
-pub async fn plan(path: &Path, text: &str, obey: bool) -> Result<Planned, Error> {
+pub async fn plan(path: &Path, text: &str, obey: bool, watch: &Watch) -> Result<Planned, Error> {
     let (engine, clock) = (Engine::embedded()?, Clock::system());
     let tree = workspace::local::tree(path).await?;
     let Obeyed { config, warnings } =
         if obey { Obeyed::read(tree.read(CONFIG_PATH).await?, CONFIG_PATH)? } else { Obeyed::default() };
     let facts = local_facts(path, &titled(text), &tree, contribute::settings(&config), &clock);
     let scene = Scene::Contribute(Contributing::new(tree, facts));
-    let cx = Context { engine, cancel: CancellationToken::new(), clock, scene };
-    Ok(Planned { planning: planning(&cx).await?, warnings })
+    let cx = Context { engine, cancel: watch.cancel.clone(), clock, scene };
+    Ok(Planned { planning: planning(&cx, watch).await?, warnings })
 }
 
-async fn planning(cx: &Context) -> Result<Planning, Error> {
-    let outputs = pipeline::plan::run(cx, &super::journal()).await?;
+async fn planning(cx: &Context, watch: &Watch) -> Result<Planning, Error> {
+    let outputs = pipeline::plan::run(cx, &super::journal().telling(watch.tell())).await?;
     if let Some(stopped) = outputs.stopped {
         let clarifications = stopped.faults.iter().map(|fault| fault.message.clone()).collect();
         return Ok(Planning::Unplanned(Unplanned { errors: stopped.faults, clarifications }));

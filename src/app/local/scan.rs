@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use globset::GlobSet;
 
-use super::{Checked, Obeyed};
+use super::{Checked, Obeyed, Watch};
 use crate::agent;
 use crate::analysis::{self, Engine};
 use crate::app::{Error, contribute};
@@ -15,13 +16,28 @@ use crate::config::{CONFIG_PATH, RepoConfig};
 use crate::domain::{Coverage, Finding, Reading, Severity};
 use crate::workspace::{self, Found, Limits, Side};
 
-/// Scans files and folders whole, changed or not. With `obey`, as the configuration in the work tree around each path says.
+/// After so many files it is told how far a scan is.
+const TOLD_EVERY: usize = 200;
+
+/// What is scanned, and how.
+#[derive(Debug, Default)]
+pub struct Scanning {
+    /// Files and folders.
+    pub paths: Vec<PathBuf>,
+    /// As the configuration in the work tree around each path says.
+    pub obey: bool,
+    /// The folder that the names of files count from; without one they are as the scan was given them.
+    pub below: Option<PathBuf>,
+    pub watch: Watch,
+}
+
+/// Scans files and folders whole, changed or not.
 ///
 /// # Errors
-/// When a path does not exist or cannot be read at all.
-pub async fn scan(paths: Vec<PathBuf>, obey: bool) -> Result<Checked, Error> {
+/// When a path does not exist or cannot be read at all, or the scan was stopped.
+pub async fn scan(asked: Scanning) -> Result<Checked, Error> {
     let engine = Engine::embedded()?;
-    tokio::task::spawn_blocking(move || scan_blocking(&engine, &paths, obey)).await.map_err(Error::died("the scan"))?
+    tokio::task::spawn_blocking(move || scan_blocking(&engine, &asked)).await.map_err(Error::died("the scan"))?
 }
 
 /// Scans one text as if it were the file of that name, which need not be there. With `obey`, as the configuration in the
@@ -56,9 +72,11 @@ fn placed(name: &Path) -> std::io::Result<(PathBuf, PathBuf)> {
     Ok((absolute.clone(), absolute))
 }
 
-fn scan_blocking(engine: &Engine, paths: &[PathBuf], obey: bool) -> Result<Checked, Error> {
+fn scan_blocking(engine: &Engine, asked: &Scanning) -> Result<Checked, Error> {
+    let Scanning { paths, obey, below, watch } = asked;
     let files = Mutex::new(workspace::walk(paths, &Limits::default())?);
-    let configured = if obey { Configured::around(paths)? } else { Configured::default() };
+    let configured = if *obey { Configured::around(paths)? } else { Configured::default() };
+    let read = AtomicUsize::new(0);
     let trees = &configured.trees;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     // No more texts are held than there are threads: a tree may be larger than the memory.
@@ -66,9 +84,15 @@ fn scan_blocking(engine: &Engine, paths: &[PathBuf], obey: bool) -> Result<Check
     let parts: Vec<Part> = std::thread::scope(|scope| {
         let work = || {
             let mut part = Part::default();
-            while let Some(listed) = next() {
-                if let Some(file) = listed.read() {
-                    part.scan(engine, trees, &file);
+            while let Some(listed) = next().filter(|_| !watch.cancel.is_cancelled()) {
+                let Some(mut file) = listed.read() else { continue };
+                if let Some(inner) = below.as_ref().and_then(|root| file.real.strip_prefix(root).ok()) {
+                    file.path = inner.to_string_lossy().into_owned();
+                }
+                part.scan(engine, trees, &file);
+                let so_far = read.fetch_add(1, Ordering::Relaxed) + 1;
+                if so_far.is_multiple_of(TOLD_EVERY) {
+                    watch.say(&format!("{so_far} files scanned"));
                 }
             }
             part
@@ -76,6 +100,9 @@ fn scan_blocking(engine: &Engine, paths: &[PathBuf], obey: bool) -> Result<Check
         let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
+    if watch.cancel.is_cancelled() {
+        return Err(Error::Overtaken("the scan was stopped before its end".to_owned()));
+    }
     Ok(parts.into_iter().fold(Part::default(), Part::join).checked(configured))
 }
 
