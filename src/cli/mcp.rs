@@ -7,7 +7,7 @@ use crate::config::LogFormat;
 use crate::mcp::{Host, Roots, Server, serve};
 
 /// Standard error is shown to people by most hosts, or kept: only what they should know.
-const LOG_FILTER: &str = "warn";
+const LOG_FILTER: &str = "warn,rmcp=error";
 
 pub async fn cmd_mcp(args: args::Mcp) -> Exit {
     start_logging(LogFormat::Text, LOG_FILTER);

@@ -156,18 +156,24 @@ impl Trouble {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = format!("{}.", self.text.trim_end_matches('.'));
+        let mut text = sentence(&self.text);
         for fault in &self.faults {
             text.push_str("\n- ");
             text.push_str(fault);
         }
         if let Some(hint) = &self.hint {
             text.push_str("\n\n");
-            text.push_str(hint);
-            text.push('.');
+            text.push_str(&sentence(hint));
         }
         text
     }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let text: String = first.chain(letters).collect();
+    format!("{}.", text.trim_end_matches('.'))
 }
 
 impl From<app::Error> for Trouble {

@@ -33,6 +33,7 @@ mod kill_loop;
 mod linters;
 mod logs;
 mod mailbox;
+mod mcp;
 mod metrics;
 mod monitor;
 mod orchestrator;
