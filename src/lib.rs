@@ -31,6 +31,7 @@ pub mod router;
 pub mod app;
 
 // Doors.
+pub mod api;
 pub mod cli;
 pub mod dashboard;
 pub mod mcp;

@@ -41,6 +41,7 @@ pub use crate::agent::linters::Given;
 pub use crate::analysis::RuleInfo;
 pub use crate::artifact::draft::CheckOutcome;
 pub use crate::publish::render::{kind_name, plan as plan_markdown};
+pub(super) use audit::read;
 pub use crate::workspace::local::Home;
 pub use audit::{Audited, audit, unanswered, write};
 pub use checks::{Check, Commands, Kind, TestedCheck, TestedOutcome};

@@ -326,7 +326,8 @@ pub(super) fn form_of_result(result: &Value) -> Option<&'static Form> {
     (shared(best) * 2 > best.required().count()).then_some(best)
 }
 
-fn schema<T: JsonSchema>() -> Schema {
+/// The published shape of a type: what we promise to write of it.
+pub fn schema<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(Closed));
     settings.into_generator().into_root_schema_for::<T>()
 }

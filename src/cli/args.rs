@@ -71,6 +71,9 @@ pub enum Verb {
 pub struct Serve {
     #[command(flatten)]
     pub server: Server,
+    /// Serve the HTTP API alone, without a GitHub App: it needs a token, see docs/api.md
+    #[arg(long, conflicts_with = "poll")]
+    pub api_only: bool,
     /// End at once when standard input does: whoever started this server and held its other end is gone
     #[arg(long, hide = true)]
     pub until_input_ends: bool,
