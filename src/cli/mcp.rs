@@ -14,7 +14,7 @@ pub async fn cmd_mcp(args: args::Mcp) -> Exit {
     let roots = if args.roots.is_empty() { vec![PathBuf::from(".")] } else { args.roots };
     let roots = Roots::new(&roots).map_err(|error| Failure::Usage(error.into()))?;
     let state = crate::config::state_of_server(&args.place.into()).map_err(|error| Failure::Usage(error.into()))?;
-    let server = Server::new(Host::new(roots, Some(state)));
+    let server = Server::new(Host::alone(roots, state));
     serve(server, tokio::io::stdin(), tokio::io::stdout()).await?;
     // Standard input is read on a thread that nothing can wake: whoever closed our output may have left it open.
     std::process::exit(0);

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -21,9 +22,10 @@ use crate::api;
 use crate::app::desk::{self, Desk};
 use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
-use crate::config::{ApiServer, Resolution, ServerConfig, SetUpConfig, Start};
+use crate::config::{Api, ApiServer, Resolution, ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
 use crate::domain::{Clock, Ready};
+use crate::mcp::{self, Roots};
 use crate::stdx::net;
 use crate::webhook;
 
@@ -84,7 +86,8 @@ async fn serve_api(config: ApiServer) -> Exit {
     let shutdown = CancellationToken::new();
     let listener = bind(config.listen).await?;
     let guard = api::Guard::new(&config.api, listener.local_addr()?);
-    let doors = desk_health(desk.clone()).merge(api::router(desk.clone(), &guard, shutdown.clone()));
+    let programs = for_programs(&desk, &config.api, &config.state, &guard, &shutdown)?;
+    let doors = desk_health(desk.clone()).merge(programs);
     let doors = api::nothing_else(doors, &guard);
     announce(&listener, &shutdown)?;
     tokio::join!(webhook::serve_http(listener, doors, shutdown.clone(), limits()), desk.work(shutdown.clone()));
@@ -94,6 +97,20 @@ async fn serve_api(config: ApiServer) -> Exit {
 
 fn limits() -> webhook::Limits {
     webhook::Limits { patient: api::PATIENT.to_vec(), ..webhook::Limits::default() }
+}
+
+/// The HTTP API and the MCP server, behind one guard.
+fn for_programs(
+    desk: &Desk,
+    config: &Api,
+    state: &Path,
+    guard: &api::Guard,
+    shutdown: &CancellationToken,
+) -> Result<Router, Failure> {
+    let roots = Roots::new(&config.roots).map_err(|error| Failure::Usage(error.into()))?;
+    let host = mcp::Host::serving(roots, state.to_owned(), desk.clone());
+    let tools = guard.protect(mcp::router(host, shutdown));
+    Ok(api::router(desk.clone(), guard, shutdown.clone()).merge(tools))
 }
 
 /// No App is named anywhere: one can be made in the browser, and then the same process goes on with it.
@@ -175,7 +192,7 @@ async fn doors(
     match &config.api {
         Some(api) => {
             let guard = api::Guard::new(api, listen);
-            router = router.merge(api::router(app.desk().clone(), &guard, shutdown.clone()));
+            router = router.merge(for_programs(app.desk(), api, &config.state, &guard, shutdown)?);
         }
         None => tracing::info!("no token is set in [api]: the HTTP API is not served (docs/api.md)"),
     }

@@ -6,6 +6,7 @@
 
 mod arrival;
 mod keep;
+mod private;
 mod review;
 mod watch;
 
@@ -26,6 +27,7 @@ use crate::store::{self, JobFilter, JobRow, JobState, NewJob, Store};
 
 pub use crate::workspace::archive::{Refusal, UnpackLimits, Unpacked};
 pub use arrival::{Arrival, Taken};
+pub use private::Private;
 pub use watch::{Said, Watch};
 
 /// Uploads that are received or unpacked at once.
@@ -212,6 +214,14 @@ impl Desk {
         self.0.store.enqueue(&job, new).await?;
         tracing::info!(codebase.id = %codebase, review.id = %review, "a review was asked for");
         Ok(review)
+    }
+
+    /// Whether there is a codebase of that id, and for a while yet.
+    ///
+    /// # Errors
+    /// What is kept of it cannot be read.
+    pub async fn has(&self, codebase: &CodebaseId) -> Result<bool, Problem> {
+        Ok(self.upload(codebase).await?.is_some_and(|upload| !upload.is_over(self.now())))
     }
 
     /// What has become of a review; nothing where there is none of that id, or its result is not kept any more.
