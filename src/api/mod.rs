@@ -76,7 +76,7 @@ pub fn router(desk: Desk, guard: &Guard, shutdown: CancellationToken) -> Router 
         .route("/trigger_review", only(post(reviews::trigger), "POST"))
         .route("/get_results", only(get(reviews::results), "GET, HEAD"))
         .route("/reviews/{id}/events", only(get(events::follow), "GET, HEAD"))
-        .route("/reviews/{*rest}", axum::routing::any(nothing_here))
+        .route("/reviews/{id}", axum::routing::any(nothing_here))
         .route("/openapi.json", only(get(described), "GET, HEAD"))
         .with_state(door);
     guard.protect(router)

@@ -1,6 +1,7 @@
 //! `octoswarm mcp` as an MCP host uses it.
 
 mod confined;
+
 mod protocol;
 mod tools;
 

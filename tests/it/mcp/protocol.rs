@@ -126,7 +126,7 @@ fn a_hundred_calls_at_once_are_all_answered() {
 }
 
 /// So many files that a scan of them takes a while.
-fn large(dir: &Path) {
+pub(super) fn large(dir: &Path) {
     let text = "def f(x):\n    if x == None:\n        return eval(x)\n".repeat(20);
     for nth in 0..1_500 {
         let folder = dir.join(format!("large/{}", nth / 100));

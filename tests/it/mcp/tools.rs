@@ -246,3 +246,22 @@ async fn runs_of_a_state_are_listed_shown_and_cancelled() {
     .await
     .unwrap();
 }
+
+#[test]
+fn s0_1_a_folder_below_the_roots_is_taken_reviewed_and_fetched() {
+    let dir = repository();
+    std::os::unix::fs::symlink("/etc/passwd", dir.path().join("passwd.py")).unwrap();
+    let mut client = Client::over(dir.path());
+    let uploaded = client.done("upload_codebase", json!({ "path": "src" }));
+    assert_eq!(uploaded["status"], "uploaded");
+    // What is taken is as it was then.
+    std::fs::write(dir.path().join("src/new.py"), "").unwrap();
+    let review = client.done("trigger_review", json!({ "id": uploaded["id"] }));
+    let done = client.done("get_results", json!({ "id": review["id"], "wait_seconds": 60 }));
+    assert_eq!(done["status"], "review_done");
+    let files: BTreeSet<&str> =
+        done["results"]["critical"].as_array().unwrap().iter().filter_map(|item| item["file"].as_str()).collect();
+    assert_eq!(files, BTreeSet::from(["new.py", "old.py"]), "{done}");
+    client.refused("upload_codebase", json!({ "path": "../.." }));
+    client.refused("upload_codebase", json!({ "path": "passwd.py" }));
+}
