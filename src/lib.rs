@@ -12,6 +12,7 @@ pub mod store;
 // Workshop.
 pub mod analysis;
 pub mod artifact;
+pub mod change;
 pub mod config;
 pub mod github;
 pub mod mailbox;

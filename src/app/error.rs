@@ -29,6 +29,9 @@ pub enum Error {
     Publish(#[from] publish::Error),
     #[error(transparent)]
     Mailbox(#[from] mailbox::Error),
+    /// The plan could not be kept as the documents of a change.
+    #[error(transparent)]
+    Change(#[from] super::change::Written),
     #[error("the repository's own checks could not be tried")]
     Trial(#[from] agent::trial::Error),
     /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
@@ -89,6 +92,7 @@ impl Error {
             | Self::Analysis(_)
             | Self::Pipeline(_)
             | Self::Mailbox(_)
+            | Self::Change(_)
             | Self::GivenUp { .. }
             | Self::Key(_)
             | Self::Runs(_)
@@ -138,6 +142,7 @@ impl Error {
             Self::Publish(e) => e.hint(),
             Self::Runs(e) => e.hint(),
             Self::Mailbox(e) => e.hint().map(str::to_owned),
+            Self::Change(e) => e.hint(),
             _ => None,
         }
     }
@@ -147,6 +152,7 @@ impl Error {
         use workspace::Error as Git;
         match self {
             Self::Runs(e) => e.is_usage(),
+            Self::Change(e) => e.is_usage(),
             Self::Config(_) | Self::Path(_) | Self::Key(_) | Self::Github(github::Error::PrivateKey(_)) => true,
             Self::Workspace(e) => matches!(
                 e,

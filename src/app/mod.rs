@@ -7,6 +7,7 @@ mod agents;
 mod bench;
 mod breaker;
 pub mod calls;
+pub mod change;
 mod command;
 mod contribute;
 pub mod desk;

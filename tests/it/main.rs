@@ -11,6 +11,7 @@ mod accounts;
 mod analysis;
 mod artifact;
 mod audit;
+mod change;
 mod checks;
 mod cli;
 mod cli_checks;

@@ -265,3 +265,145 @@ fn s0_1_a_folder_below_the_roots_is_taken_reviewed_and_fetched() {
     client.refused("upload_codebase", json!({ "path": "../.." }));
     client.refused("upload_codebase", json!({ "path": "passwd.py" }));
 }
+
+fn proposal(id: &str) -> Value {
+    json!({
+        "change_id": id,
+        "summary": "Review findings are structured and kept as a document.",
+        "why": "Reviewers write free text today, which no tool can read, count or follow up on.",
+        "what_changes": ["A tool writes REVIEW.md from findings"],
+        "impact": {
+            "scope": "minor",
+            "affected_files": 2,
+            "new_files": 1,
+            "affected_specs": [{ "id": "review-tool", "depends": [] }],
+            "affected_code": ["src/review.rs"],
+        },
+    })
+}
+
+fn spec(id: &str) -> Value {
+    json!({
+        "change_id": id,
+        "spec_id": "review-tool",
+        "title": "Review tool",
+        "overview": "A tool takes the findings of a review and writes them down by severity, with a verdict.",
+        "requirements": [{ "id": "R1", "title": "Verdict", "description": "The review has one verdict.", "priority": "high" }],
+        "scenarios": [{ "name": "A review is written", "when": "the tool is called", "then": "REVIEW.md is there" }],
+    })
+}
+
+fn tasks(id: &str) -> Value {
+    json!({
+        "change_id": id,
+        "tasks": [{
+            "layer": "logic", "number": 1, "title": "Write the review",
+            "file": { "path": "src/review.rs", "action": "CREATE" },
+            "spec_ref": "review-tool", "description": "Takes the findings and writes the document.", "depends": [],
+        }],
+    })
+}
+
+fn review(id: &str, verdict: &str) -> Value {
+    json!({
+        "change_id": id,
+        "verdict": verdict,
+        "summary": "The document is written, and one case is open.",
+        "issues": [
+            { "title": "No test", "severity": "Medium", "description": "Nothing covers an empty list." },
+            { "title": "Lost update", "severity": "High", "description": "Two calls at once lose one." },
+        ],
+    })
+}
+
+#[test]
+fn s4_1_s4_6_s4_8_a_review_is_written_with_its_verdict_and_its_issues_by_severity() {
+    let dir = repository();
+    let mut client = Client::over(dir.path());
+    client.done("create_proposal", proposal("fix-workflow-bugs"));
+    let made = client.done("create_review", review("fix-workflow-bugs", "NEEDS_FIX"));
+    assert_eq!(made["path"], "agentd/changes/fix-workflow-bugs/REVIEW.md", "{made}");
+    let text = std::fs::read_to_string(dir.path().join("agentd/changes/fix-workflow-bugs/REVIEW.md")).unwrap();
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no `{part}`:\n{text}"));
+    assert!(at("\n## Verdict\n") < at("\n## Issues\n") && at("\n### High\n") < at("\n### Medium\n"), "{text}");
+    assert!(text.contains("\nNEEDS_FIX\n") && !text.contains("### Low"), "{text}");
+    // A verdict that is no better than one of its issues is taken, with a word about it.
+    let approved = client.done("create_review", review("fix-workflow-bugs", "APPROVED"));
+    assert!(!approved["warnings"].as_array().unwrap().is_empty(), "{approved}");
+}
+
+#[test]
+fn s4_2_s4_7_s4_9_the_tasks_of_a_change_bear_its_id_twice() {
+    let dir = repository();
+    let mut client = Client::over(dir.path());
+    client.done("create_proposal", proposal("fix-workflow-bugs"));
+    client.done("create_spec", spec("fix-workflow-bugs"));
+    let made = client.done("create_tasks", tasks("fix-workflow-bugs"));
+    assert_eq!(made["path"], "agentd/changes/fix-workflow-bugs/tasks.md");
+    let text = std::fs::read_to_string(dir.path().join("agentd/changes/fix-workflow-bugs/tasks.md")).unwrap();
+    let front = text.strip_prefix("---\n").and_then(|text| text.split_once("\n---\n")).unwrap().0;
+    for line in ["id: fix-workflow-bugs", "change_id: fix-workflow-bugs"] {
+        assert!(front.lines().any(|has| has == line), "no `{line}`:\n{front}");
+    }
+    let read = client.done("read_change", json!({ "change_id": "fix-workflow-bugs" }));
+    let names: Vec<&str> =
+        read["documents"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(names, ["proposal.md", "specs/review-tool.md", "tasks.md"], "{read}");
+    let one = client.done("read_change", json!({ "change_id": "fix-workflow-bugs", "documents": ["tasks.md"] }));
+    assert_eq!(
+        (&one["documents"][0]["markdown"], &one["left_out"]),
+        (&json!(text), &json!(["proposal.md", "specs/review-tool.md"]))
+    );
+    let listed = client.done("list_changes", json!({}));
+    assert_eq!((&listed["total"], &listed["changes"][0]["id"]), (&json!(1), &json!("fix-workflow-bugs")));
+    assert!(client.refused("read_change", json!({ "change_id": "../../etc" })).contains("create_proposal"));
+}
+
+#[test]
+fn s4_3_s4_7_a_tool_that_is_called_out_of_turn_says_which_comes_first_and_writes_nothing() {
+    let dir = repository();
+    let mut client = Client::over(dir.path());
+    for (tool, arguments) in [
+        ("create_spec", spec("later")),
+        ("create_tasks", tasks("later")),
+        ("create_review", review("later", "APPROVED")),
+    ] {
+        let said = client.refused(tool, arguments);
+        assert!(said.contains("create_proposal"), "{tool}: {said}");
+    }
+    assert!(!dir.path().join("agentd/changes/later").exists());
+    client.done("create_proposal", proposal("later"));
+    let said = client.refused("create_tasks", tasks("later"));
+    assert!(said.contains("create_spec") && said.contains("review-tool"), "{said}");
+    assert!(!dir.path().join("agentd/changes/later/tasks.md").exists());
+}
+
+#[test]
+fn s4_4_s4_10_everything_is_judged_before_a_file_is_touched_and_every_fault_has_its_path() {
+    let dir = repository();
+    let mut client = Client::over(dir.path());
+    let mut wrong = proposal("Fix It");
+    wrong["why"] = "because".into();
+    wrong["impact"]["scope"] = "huge".into();
+    let said = client.refused("create_proposal", wrong);
+    for part in ["change_id", "why", "impact.scope"] {
+        assert!(said.contains(part), "no {part}: {said}");
+    }
+    assert!(!dir.path().join("agentd").exists(), "an invalid call made a folder");
+    client.done("create_proposal", proposal("fix-it"));
+    // 49 characters are too few, 50 are enough.
+    let mut short = spec("fix-it");
+    short["overview"] = "é".repeat(49).into();
+    let said = client.refused("create_spec", short.clone());
+    assert!(said.contains("overview") && said.contains("50"), "{said}");
+    assert!(!dir.path().join("agentd/changes/fix-it/specs/review-tool.md").exists());
+    short["overview"] = "é".repeat(50).into();
+    client.done("create_spec", short);
+    let mut away = tasks("fix-it");
+    away["tasks"][0]["file"]["path"] = "../../etc/passwd".into();
+    let said = client.refused("create_tasks", away);
+    assert!(said.contains("tasks[0].file.path"), "{said}");
+    for hostile in ["../x", "a/b", "-x", "a\u{0}", "A", "", "x--y"] {
+        client.refused("create_proposal", proposal(hostile));
+    }
+}
