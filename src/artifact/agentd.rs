@@ -37,6 +37,7 @@ pub struct CreateProposal {
     /// What will be different, point by point.
     #[schemars(length(min = 1, max = MAX_ENTRIES), inner(length(min = 1, max = MAX_TEXT)))]
     pub what_changes: Vec<String>,
+    /// How far it reaches: scope, files, the specs that it needs.
     pub impact: Impact,
 }
 
@@ -89,16 +90,22 @@ pub struct AffectedSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateSpec {
+    /// Of the change, whose proposal is there already.
     #[schemars(length(max = MAX_ID), regex(pattern = r"^[a-z0-9]+(-[a-z0-9]+)*$"))]
     pub change_id: String,
+    /// The spec's id, which is its file's name too; one of those that the proposal lists, if it lists any.
     #[schemars(length(max = MAX_ID), regex(pattern = r"^[a-z0-9]+(-[a-z0-9]+)*$"))]
     pub spec_id: String,
+    /// In a few words.
     #[schemars(length(min = 1, max = MAX_LINE))]
     pub title: String,
+    /// What it is about, and why it is needed.
     #[schemars(length(min = 50, max = MAX_TEXT))]
     pub overview: String,
+    /// What has to hold.
     #[schemars(length(min = 1, max = MAX_ENTRIES))]
     pub requirements: Vec<Requirement>,
+    /// How one sees that it does.
     #[schemars(length(min = 1, max = MAX_ENTRIES))]
     pub scenarios: Vec<Scenario>,
     /// A diagram in Mermaid's notation.
@@ -148,8 +155,10 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTasks {
+    /// Of the change, whose proposal is there already.
     #[schemars(length(max = MAX_ID), regex(pattern = r"^[a-z0-9]+(-[a-z0-9]+)*$"))]
     pub change_id: String,
+    /// The steps, in any order.
     #[schemars(length(min = 1, max = MAX_TASKS))]
     pub tasks: Vec<LayerTask>,
 }
@@ -240,14 +249,19 @@ pub enum FileAction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateReview {
+    /// Of the change, whose proposal is there already.
     #[schemars(length(max = MAX_ID), regex(pattern = r"^[a-z0-9]+(-[a-z0-9]+)*$"))]
     pub change_id: String,
+    /// What follows from the review.
     pub verdict: Verdict,
+    /// What was looked at, and how it is.
     #[schemars(length(min = 1, max = MAX_TEXT))]
     pub summary: String,
+    /// What was found, in any order.
     #[serde(default)]
     #[schemars(length(max = MAX_ENTRIES))]
     pub issues: Vec<ReviewIssue>,
+    /// What running the tests came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
 }
