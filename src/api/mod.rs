@@ -71,12 +71,12 @@ pub fn router(desk: Desk, guard: &Guard, shutdown: CancellationToken) -> Router 
     let door = Door { desk, shutdown, watchers: Arc::new(Semaphore::new(WATCHERS)) };
     // The desk has its own limit, which is larger than what a body may usually have.
     let upload = only(post(uploads::upload), "POST").layer(DefaultBodyLimit::disable());
+    let followed = Router::new().route("/{id}/events", only(get(events::follow), "GET, HEAD")).fallback(nothing_here);
     let router = Router::new()
         .route(uploads::PATH, upload)
         .route("/trigger_review", only(post(reviews::trigger), "POST"))
         .route("/get_results", only(get(reviews::results), "GET, HEAD"))
-        .route("/reviews/{id}/events", only(get(events::follow), "GET, HEAD"))
-        .route("/reviews/{*rest}", axum::routing::any(nothing_here))
+        .nest("/reviews", followed)
         .route("/openapi.json", only(get(described), "GET, HEAD"))
         .with_state(door);
     guard.protect(router)
