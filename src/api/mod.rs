@@ -51,10 +51,6 @@ struct Uploaded {
     status: &'static str,
     /// Of the codebase: `cb_` and 32 digits.
     id: String,
-    /// Files that came out of the archive.
-    files: usize,
-    /// Entries that were left out because they are git's own.
-    left_out: usize,
 }
 
 /// A review that was begun, or goes on.
@@ -71,12 +67,12 @@ pub fn router(desk: Desk, guard: &Guard, shutdown: CancellationToken) -> Router 
     let door = Door { desk, shutdown, watchers: Arc::new(Semaphore::new(WATCHERS)) };
     // The desk has its own limit, which is larger than what a body may usually have.
     let upload = only(post(uploads::upload), "POST").layer(DefaultBodyLimit::disable());
+    let followed = Router::new().route("/{id}/events", only(get(events::follow), "GET, HEAD")).fallback(nothing_here);
     let router = Router::new()
         .route(uploads::PATH, upload)
         .route("/trigger_review", only(post(reviews::trigger), "POST"))
         .route("/get_results", only(get(reviews::results), "GET, HEAD"))
-        .route("/reviews/{id}/events", only(get(events::follow), "GET, HEAD"))
-        .route("/reviews/{id}", axum::routing::any(nothing_here))
+        .nest("/reviews", followed)
         .route("/openapi.json", only(get(described), "GET, HEAD"))
         .with_state(door);
     guard.protect(router)

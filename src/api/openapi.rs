@@ -73,7 +73,7 @@ fn upload() -> Value {
         },
         "responses": {
             "200": answer("The codebase was taken in.", "Uploaded", &json!({
-                "status": "uploaded", "id": example("cb_"), "files": 12, "left_out": 0,
+                "status": "uploaded", "id": example("cb_"),
             })),
         },
     });

@@ -58,8 +58,7 @@ pub(super) async fn upload(State(door): State<Door>, request: Request) -> Result
             return Err(refusal);
         }
     };
-    let left_out = taken.unpacked.of_git;
-    Ok(Json(Uploaded { status: "uploaded", id: taken.id.to_string(), files: taken.unpacked.files, left_out }))
+    Ok(Json(Uploaded { status: "uploaded", id: taken.id.to_string() }))
 }
 
 /// The only part of the body, written down.

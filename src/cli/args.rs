@@ -441,7 +441,7 @@ pub struct Rules {
 #[derive(Debug, ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Schema {
-    /// Kind of document whose JSON Schema (draft 2020-12) is printed; without it, the kinds are listed
+    /// Kind of document whose JSON Schema (draft 2020-12) is printed, or `openapi` for the HTTP API; without it, the kinds are listed
     pub name: Option<String>,
     #[command(subcommand)]
     pub verb: Option<SchemaVerb>,

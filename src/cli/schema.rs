@@ -8,16 +8,20 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::{EXIT_INVALID, Exit, Failure, args, report};
+use crate::api;
 use crate::artifact::exchange::ValidationResult;
 use crate::artifact::{FORMS, Form};
 use crate::stdx::text::{count, nearest, visible_line};
 
+/// The description of the HTTP API: no document that agents hand to each other.
+const OPENAPI: &str = "openapi";
 /// No document of ours is longer.
 const MAX_DOCUMENT: u64 = 64 << 20;
 
 pub fn cmd_schema(args: args::Schema) -> Exit {
     match (&args.name, &args.verb) {
         (_, Some(args::SchemaVerb::Check(check))) => return check_document(form(&check.name)?, &check.file),
+        (Some(name), None) if name == OPENAPI => report::line(&serde_json::to_string_pretty(&api::openapi())?),
         (Some(name), None) => report::line(&serde_json::to_string_pretty(form(name)?.schema())?),
         (None, None) => FORMS.iter().for_each(|form| report::line(&format!("{:19} {}", form.name, form.about))),
     }

@@ -9,6 +9,7 @@
 
 mod accounts;
 mod analysis;
+mod api;
 mod artifact;
 mod audit;
 mod change;

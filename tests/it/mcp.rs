@@ -1,7 +1,7 @@
 //! `octoswarm mcp` as an MCP host uses it.
 
 mod confined;
-
+mod http;
 mod protocol;
 mod tools;
 

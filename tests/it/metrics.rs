@@ -65,6 +65,10 @@ impl Server {
         Self { github, dir, address, http, _child: child }
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     fn get(&self, path: &str) -> RequestBuilder {
         self.http.get(format!("http://{}{path}", self.address))
     }

@@ -125,27 +125,22 @@ impl Auditing {
         Ok(Self { engine, codebase, reading: OnceLock::new(), stop })
     }
 
+    /// How many files there are to review.
+    pub fn files(&self) -> usize {
+        self.codebase.files.len()
+    }
+
     /// What an agent answers, validated. It may take minutes of a thread; told to stop it ends soon, with nothing of use.
     ///
     /// # Errors
     /// Why it has no part in the review, as the aggregate says it.
     pub fn part(&self, agent: Category) -> Result<Part, AgentError> {
-        let part = match agent {
+        match agent {
             Category::Documentation => documented(&self.codebase).map(Part::Documentation),
             Category::Debt => self.asked(agent, debt_of).map(Part::Debt),
             Category::Improvement => self.asked(agent, improvement_of).map(Part::Improvement),
             Category::Critical => self.asked(agent, critical_of).map(Part::Critical),
-        };
-        part.inspect_err(|error| {
-            tracing::warn!(
-                agent = error.agent_name,
-                code = error.code,
-                files = self.codebase.files.len(),
-                retries = 0,
-                "an agent of the review failed: {}",
-                error.message
-            );
-        })
+        }
     }
 
     fn asked<T>(
@@ -172,7 +167,10 @@ pub fn review(engine: &Arc<Engine>, request: &ReviewRequest, codebase: Codebase)
     let auditing = Auditing::new(Arc::clone(engine), request, codebase, CancellationToken::new())?;
     let mut aggregate = Aggregate::begin();
     for agent in ORDER {
-        aggregate.take(auditing.part(agent));
+        aggregate.take(auditing.part(agent).inspect_err(|error| {
+            let (agent, code) = (error.agent_name.as_str(), error.code.as_str());
+            tracing::warn!(agent, code, "an agent of the review failed: {}", error.message);
+        }));
     }
     Ok(aggregate)
 }

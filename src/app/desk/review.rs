@@ -153,7 +153,7 @@ impl Desk {
             },
             Err(error) => Err(error),
         };
-        let took = began.elapsed();
+        let (took, input) = (began.elapsed(), count(auditing.files(), "file"));
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         match &made {
             Ok(part) => {
@@ -166,8 +166,8 @@ impl Desk {
                 let left = Left { artifact: value.as_ref(), told: None, detail: Some(&detail) };
                 store.end_step(step, StepState::Done, left).await?;
                 store.meter().step(name, "done", Some(took));
-                let output = detail.as_str();
-                tracing::info!(run.id = %run, agent = name, output, retries = 0, duration_ms, "an agent has answered");
+                let (output, retry) = (detail.as_str(), 0);
+                tracing::info!(run.id = %run, agent = name, input, output, retry, duration_ms, "an agent has answered");
                 self.say(run, &format!("{name}: {detail}")).await?;
             }
             Err(error) => {
@@ -175,9 +175,20 @@ impl Desk {
                 let left = Left { artifact: None, told: Some(&told), detail: Some(&error.message) };
                 store.end_step(step, StepState::Failed, left).await?;
                 store.meter().step(name, "failed", Some(took));
-                let (code, message) = (error.code.as_str(), error.message.as_str());
-                tracing::warn!(run.id = %run, agent = name, code, message, retries = 0, duration_ms, "an agent failed");
-                self.say(run, &format!("{name}: failed ({code}), {message}")).await?;
+                let (code, said, recoverable, retry) =
+                    (error.code.as_str(), error.message.as_str(), error.recoverable, 0);
+                tracing::warn!(
+                    run.id = %run,
+                    agent = name,
+                    input,
+                    error = said,
+                    code,
+                    recoverable,
+                    retry,
+                    duration_ms,
+                    "an agent has failed"
+                );
+                self.say(run, &format!("{name}: failed ({code}), {said}")).await?;
             }
         }
         Ok(made)
