@@ -25,11 +25,16 @@ fn own(method: reqwest::Method, server: &Server) -> RequestBuilder {
 }
 
 /// A request of the newest revision: it needs no session.
-fn modern(server: &Server, method: &str, mut params: Value) -> RequestBuilder {
+fn modern(server: &Server, method: &str, params: Value) -> RequestBuilder {
+    told(server, [NEWEST, method], method, params)
+}
+
+/// The same with headers that say something else.
+fn told(server: &Server, [version, named]: [&str; 2], method: &str, mut params: Value) -> RequestBuilder {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = NEWEST.into();
     params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "1" });
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
-    let mut request = post(server).header("mcp-protocol-version", NEWEST).header("mcp-method", method);
+    let mut request = post(server).header("mcp-protocol-version", version).header("mcp-method", named);
     if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
         request = request.header("mcp-name", name);
     }
@@ -127,16 +132,8 @@ async fn what_does_not_fit_is_refused_and_the_next_request_is_answered() {
         ("too large", post(&server).json(&large), &[413]),
         ("another type", post(&server).header("content-type", "text/plain").body(list.to_string()), &[415]),
         ("nothing accepted", server.post("/mcp").header("accept", "text/plain").json(&list), &[406]),
-        (
-            "an unknown revision",
-            modern(&server, "tools/list", json!({})).header("mcp-protocol-version", "2031-01-01"),
-            &[400],
-        ),
-        (
-            "another method in the header",
-            modern(&server, "tools/list", json!({})).header("mcp-method", "tools/call"),
-            &[400],
-        ),
+        ("an unknown revision", told(&server, ["2031-01-01", "tools/list"], "tools/list", json!({})), &[400]),
+        ("another method in the header", told(&server, [NEWEST, "tools/call"], "tools/list", json!({})), &[400]),
         ("an unknown method", modern(&server, "no/such", json!({})), &[404]),
         ("GET", server.get("/mcp").header("accept", "text/event-stream"), &[400, 404, 405]),
         ("PUT", own(reqwest::Method::PUT, &server).json(&list), &[405]),
@@ -222,7 +219,7 @@ async fn a_server_without_roots_reads_no_folder_and_says_how_to_name_one() {
 #[tokio::test]
 async fn s0_1_a_codebase_that_was_uploaded_over_http_is_reviewed_by_the_tools() {
     let server = Server::start().await;
-    let archive = packed(&[("src/a.py", "def f(x):\n    return eval(x)\n")]);
+    let archive = packed(&[("src/a.py", "def f(x):\n    return eval(x)\n"), ("README.md", "# It\n")]);
     let id = server.uploaded(&archive).await;
     let known = call(&server, "upload_codebase", json!({ "id": id })).await;
     assert_eq!(known["structuredContent"], json!({ "status": "uploaded", "id": id }));
