@@ -125,6 +125,7 @@ async fn watch(State(guard): State<Guard>, request: Request, next: Next) -> Resp
     let method = request.method().clone();
     // What strangers ask for is not written into the log.
     let route = request.extensions().get::<MatchedPath>().map_or("other", |path| path.as_str()).to_owned();
+    let has_body = !hyper::body::Body::is_end_stream(request.body());
     let checked = guard.check(request.headers());
     let mut response = match &checked {
         Err(_) => None,
@@ -150,6 +151,10 @@ async fn watch(State(guard): State<Guard>, request: Request, next: Next) -> Resp
     let status = answer.status().as_u16();
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let method = method.as_str();
+    if has_body && answer.extensions().get::<Why>().is_some() {
+        // Not all of it may have been read: the connection is of no use for another call, and the sender has to know.
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     match answer.extensions().get::<Why>() {
         None => tracing::info!(method, route, status, duration_ms, "a call was answered"),
         Some(Why(error)) => {

@@ -18,7 +18,7 @@ use axum::Json;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, header};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, any, get, post};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -31,7 +31,7 @@ pub use openapi::document as openapi;
 use refusal::Refusal;
 
 /// Paths whose bodies take as long as they take, and how long they may be silent.
-pub const PATIENT: [(&str, Duration); 1] = [(uploads::PATH, Duration::from_secs(30))];
+pub const PATIENT: [(&str, Duration); 1] = [("/upload_codebase", Duration::from_secs(30))];
 /// Reviews that are followed at once.
 const WATCHERS: usize = 64;
 
@@ -67,12 +67,14 @@ pub fn router(desk: Desk, guard: &Guard, shutdown: CancellationToken) -> Router 
     let door = Door { desk, shutdown, watchers: Arc::new(Semaphore::new(WATCHERS)) };
     // The desk has its own limit, which is larger than what a body may usually have.
     let upload = only(post(uploads::upload), "POST").layer(DefaultBodyLimit::disable());
-    let followed = Router::new().route("/{id}/events", only(get(events::follow), "GET, HEAD")).fallback(nothing_here);
     let router = Router::new()
-        .route(uploads::PATH, upload)
+        .route("/upload_codebase", upload)
         .route("/trigger_review", only(post(reviews::trigger), "POST"))
         .route("/get_results", only(get(reviews::results), "GET, HEAD"))
-        .nest("/reviews", followed)
+        .route("/reviews/{id}/events", only(get(events::follow), "GET, HEAD"))
+        .route("/reviews", any(nothing_here))
+        .route("/reviews/{id}", any(nothing_here))
+        .route("/reviews/{id}/{what}", any(nothing_here))
         .route("/openapi.json", only(get(described), "GET, HEAD"))
         .with_state(door);
     guard.protect(router)

@@ -12,6 +12,9 @@ use crate::artifact::{Form, form};
 const INNER: &str = "#/$defs/";
 const OUTER: &str = "#/components/schemas/";
 
+/// More events than any review has: the largest whole number that every reader of JSON holds.
+const MOST_EVENTS: i64 = (1 << 53) - 1;
+
 /// The whole document.
 pub fn document() -> Value {
     let mut schemas = Map::new();
@@ -122,6 +125,16 @@ fn results() -> Value {
 }
 
 fn events() -> Value {
+    // Of one event: the stream as a whole has no schema.
+    let event = json!({
+        "type": "object",
+        "properties": {
+            "event": { "enum": ["progress", "done", "failed", "cancelled"] },
+            "id": { "type": "string", "description": "The number of a line of progress." },
+            "data": { "type": "string", "contentMediaType": "application/json" },
+        },
+        "required": ["event", "data"],
+    });
     let mut operation = json!({
         "operationId": "follow_review",
         "summary": "Follow a review as it goes on",
@@ -131,13 +144,13 @@ fn events() -> Value {
             {
                 "name": "Last-Event-ID", "in": "header", "required": false,
                 "description": "The number of the last event that was received; what came after it is told.",
-                "schema": { "type": "integer", "minimum": 0, "maximum": i64::MAX },
+                "schema": { "type": "integer", "minimum": 0, "maximum": MOST_EVENTS },
             },
         ],
         "responses": {
             "200": {
                 "description": "The review's events, as they come.",
-                "content": { "text/event-stream": { "schema": { "type": "string" } } },
+                "content": { "text/event-stream": { "schema": event } },
             },
         },
     });

@@ -21,7 +21,6 @@ use super::{Door, Uploaded};
 use crate::app::desk::{Arrival, Problem};
 use crate::stdx::text::{truncate_chars, visible_line};
 
-pub(super) const PATH: &str = "/upload_codebase";
 const FIELD: &str = "codebase";
 /// Bytes of a multipart body beside the archive: boundaries and a few headers.
 const AROUND: u64 = 64 << 10;

@@ -73,7 +73,7 @@ fn variables() -> BTreeSet<String> {
 fn file_keys() -> BTreeSet<String> {
     let source = read("src/config/server.rs");
     let fields = source.split("struct FileWire {").nth(1).unwrap().split("\n}").next().unwrap();
-    matches(r"(?m)^    ([a-z_]+): ", fields)
+    matches(r"(?m)^    (?:pub\(super\) )?([a-z_]+): ", fields)
 }
 
 /// What the server answers.

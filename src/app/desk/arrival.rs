@@ -111,7 +111,7 @@ impl Desk {
 
     fn folder(&self) -> Result<TempDir, Problem> {
         file::private_dir(&self.0.uploads).map_err(unkept)?;
-        Ok(tempfile::Builder::new().prefix(ARRIVING).tempdir_in(&self.0.uploads).map_err(unkept)?)
+        tempfile::Builder::new().prefix(ARRIVING).tempdir_in(&self.0.uploads).map_err(unkept)
     }
 
     fn has_room(&self, folder: &Path, more: u64) -> Result<(), Problem> {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, handle, parsers};
 use crate::artifact::server::Aggregate;
-use crate::artifact::{AgentError, ErrorCode, Form, Shelf, Typed, shelf};
+use crate::artifact::{AgentError, ErrorCode, Shelf, Typed, shelf};
 use crate::domain::{AuditTarget, Class, Clock, CodebaseId, Job, Millis, Ready, ReviewId, audit_key};
 use crate::queue::{self, Leased, Queue};
 use crate::store::{self, JobFilter, JobRow, JobState, NewJob, Store};
@@ -299,9 +299,4 @@ async fn put<T: Typed + Send + 'static>(shelf: &Shelf, file: String, document: T
     let written: Result<T, shelf::Error> =
         tokio::task::spawn_blocking(write).await.map_err(Error::died("writing a document"))?;
     Ok(written?)
-}
-
-/// The form of what a review comes to.
-pub fn aggregate_form() -> &'static Form {
-    Form::of::<Aggregate>()
 }

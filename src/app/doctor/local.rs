@@ -71,6 +71,13 @@ pub(super) fn configuration(exam: &mut Exam<'_>, resolution: &Resolution, waits_
     exam.pass("app id", format!("{} ({})", config.app_id, source.map_or("default".to_owned(), ToString::to_string)));
     key(exam, resolution, config);
     webhook_secret(exam, resolution, config);
+    if config.api.is_some() {
+        let (from, open) = origins(resolution, "api");
+        match open.is_empty() {
+            true => exam.pass("api token", format!("from {from}")),
+            false => exam.warn("api token", format!("from {from}"), chmod(&open)),
+        }
+    }
 }
 
 fn hint(fault: &Error) -> String {

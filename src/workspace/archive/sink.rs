@@ -77,7 +77,11 @@ impl<'a> Sink<'a> {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(refused(error).unwrap_or_else(|error| Refusal::reading(&error, Some(name)))),
+                Err(error) => {
+                    return Err(error
+                        .downcast::<Refusal>()
+                        .unwrap_or_else(|error| Refusal::reading(&error, Some(name))));
+                }
             };
             written += read as u64;
             self.may_write(read as u64)?;
@@ -168,13 +172,5 @@ fn naming(name: &[u8], error: io::Error) -> Refusal {
         io::ErrorKind::AlreadyExists => Refusal::entry(name, "the file system here takes it for another one"),
         io::ErrorKind::StorageFull => Refusal::NoRoom,
         _ => Refusal::Io(error),
-    }
-}
-
-/// A refusal that travelled through a reader.
-fn refused(error: io::Error) -> Result<Refusal, io::Error> {
-    match error.downcast::<Refusal>() {
-        Ok(refusal) => Ok(refusal),
-        Err(error) => Err(error),
     }
 }

@@ -193,6 +193,31 @@ async fn a_folder_of_this_machine_is_taken_like_an_upload() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn s0_13_an_agent_that_takes_too_long_leaves_an_error_and_the_others_go_on() {
+    let state = tempfile::tempdir().unwrap();
+    let limits = desk::Limits { agent: Duration::ZERO, ..desk::Limits::default() };
+    let desk = Desk::open(state.path(), 1, Duration::from_secs(60), limits).await.unwrap();
+    let stop = CancellationToken::new();
+    let work = tokio::spawn({
+        let (desk, stop) = (desk.clone(), stop.clone());
+        async move { desk.work(stop).await }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.py"), crate::support::world::DEFECTS).unwrap();
+    let review = desk.trigger(&desk.take(folder.path()).await.unwrap().id).await.unwrap();
+    let mut watch = desk.watch(&review, 0).await.unwrap();
+    while watch.next().await.unwrap().is_some() {}
+    let Some(desk::Review::Done(aggregate)) = desk.result(&review).await.unwrap() else { panic!("it is done") };
+    let errors: Vec<(&str, &str)> =
+        aggregate.errors.iter().map(|(agent, error)| (agent.as_str(), error.code.as_str())).collect();
+    let late = "API_001";
+    assert_eq!(errors, [("critical", late), ("debt", late), ("documentation", late), ("improvement", late)]);
+    assert!(aggregate.critical.is_empty() && aggregate.documentation.is_empty());
+    stop.cancel();
+    work.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_server_with_an_app_serves_the_same_api_and_none_without_a_token() {
     let with = crate::metrics::Server::with(&[("OCTOSWARM_API_TOKEN", TOKEN)]).await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();

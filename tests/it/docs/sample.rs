@@ -198,7 +198,13 @@ impl Sample<'_> {
 
     /// A path that is asked for from outside.
     pub fn route(&self, path: &str) -> Option<String> {
-        let served = path == "/" || self.routes.contains(path.trim_end_matches('/'));
+        let bare = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+        let fits = |route: &String| {
+            let (mut words, mut given) = (route.split('/'), bare.split('/'));
+            let all = words.by_ref().zip(given.by_ref()).all(|(word, given)| word == given || word.starts_with('{'));
+            all && route.split('/').count() == bare.split('/').count()
+        };
+        let served = path == "/" || self.routes.iter().any(fits);
         (!served).then(|| format!("the server does not answer `{path}`"))
     }
 

@@ -161,7 +161,8 @@ impl Command {
                 None
             }
             "curl" => {
-                let flags = ["-s", "-S", "-f", "-i", "-X", "-H", "-d", "-o", "-fsS", "-sS", "-sSf", "-w", "-N"];
+                let flags =
+                    ["-s", "-S", "-f", "-i", "-X", "-H", "-d", "-o", "-fsS", "-sS", "-sSf", "-w", "-N", "-F", "--json"];
                 for path in arguments.iter().filter_map(|word| word.split_once("://")?.1.split_once('/')) {
                     faults.extend(known.route(&format!("/{}", path.1)));
                 }
