@@ -42,7 +42,7 @@ pub use crate::publish::render::{kind_name, plan as plan_markdown};
 pub use audit::{Audited, audit, unanswered, write};
 pub use checks::{Check, Commands, Kind, TestedCheck, TestedOutcome};
 pub use obeyed::rule_ids;
-pub use plan::{Planned, Planning, keep, plan};
+pub use plan::{Planned, Planning, fits, keep, plan};
 pub use run::{Chosen, End, Ran, Running, Told, configs, run};
 pub use scan::{scan, scan_text};
 
