@@ -1,19 +1,22 @@
-//! A plan as the documents of a change: what is asked for as the proposal, a milestone as a spec, its tasks as tasks.
+//! A plan as the documents of a change: what is asked for as the proposal, a milestone as a spec, its tasks as tasks; and a review
+//! as its review.
 //!
 //! Nothing is made up: where the text says nothing of what a document has to say, the document says that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::artifact::ReviewReport;
 use crate::artifact::agentd::{
-    AffectedSpec, CreateProposal, CreateSpec, CreateTasks, FileAction, Impact, Layer, LayerTask, MAX_ENTRIES, MAX_ID,
-    MAX_LINE, MAX_SPECS, MAX_TASKS, MAX_TEXT, Requirement, Scenario, Scope, TaskFile,
+    AffectedSpec, CreateProposal, CreateReview, CreateSpec, CreateTasks, FileAction, Impact, IssueSeverity, Layer,
+    LayerTask, MAX_ENTRIES, MAX_ID, MAX_LINE, MAX_SPECS, MAX_TASKS, MAX_TEXT, Requirement, ReviewIssue, Scenario,
+    Scope, TaskFile, Verdict,
 };
 use crate::artifact::plan::{Milestone, Plan, Task, TaskKind};
 use crate::artifact::project::Level;
 use crate::artifact::swarm::{IssueAnalysis, Kind as Asked};
 use crate::change::{self, Changes, Kind, Made};
-use crate::domain::Millis;
+use crate::domain::{Finding, Millis, Outcome, Severity};
 use crate::stdx::text::{count, truncate_chars};
 use crate::workspace::Tree;
 
@@ -117,25 +120,29 @@ pub fn documents(
     Documents { proposal, specs, tasks, left_out }
 }
 
-/// Writes what is not there yet, and refuses to write over what says something else: that is another plan.
+/// Whether the documents can be written: nothing is there, or what says the same. Another plan is never written over.
 ///
 /// # Errors
-/// The change is there already with other documents, or as [`Changes::create`].
-pub fn write(root: &Path, documents: &Documents, now: Millis) -> Result<Vec<Made>, Written> {
-    let changes = Changes::new(root.to_owned());
+/// The change is there already with other documents, or something is in the way.
+pub fn fits(root: &Path, documents: &Documents) -> Result<(), Written> {
     let id = &documents.proposal.change_id;
-    match changes.read(id) {
-        Err(change::Error::Unknown { .. }) => {}
-        found => {
-            let found = found?;
-            let other = found.proposal.is_some_and(|old| old.content != documents.proposal)
-                || found.specs.iter().any(|old| !documents.specs.contains(&old.content))
-                || found.tasks.is_some_and(|old| Some(&old.content.list) != documents.tasks.as_ref());
-            if other {
-                return Err(Written::Other { id: id.clone() });
-            }
-        }
-    }
+    let found = match Changes::new(root.to_owned()).read(id) {
+        Err(change::Error::Unknown { .. }) => return Ok(()),
+        found => found?,
+    };
+    let other = found.proposal.is_some_and(|old| old.content != documents.proposal)
+        || found.specs.iter().any(|old| !documents.specs.contains(&old.content))
+        || found.tasks.is_some_and(|old| Some(&old.content.list) != documents.tasks.as_ref());
+    if other { Err(Written::Other { id: id.clone() }) } else { Ok(()) }
+}
+
+/// Writes what is not there yet.
+///
+/// # Errors
+/// As [`fits`] and [`Changes::create`].
+pub fn write(root: &Path, documents: &Documents, now: Millis) -> Result<Vec<Made>, Written> {
+    fits(root, documents)?;
+    let changes = Changes::new(root.to_owned());
     let value =
         |input: serde_json::Result<serde_json::Value>| input.map_err(|error| change::Error::Yaml(error.to_string()));
     let mut made = vec![changes.create(Kind::Proposal, &value(serde_json::to_value(&documents.proposal))?, now)?];
@@ -346,6 +353,87 @@ fn tasks(
     tasks
 }
 
+/// What a review comes to: approved where nothing of medium severity or above was found, a person's matter where something is
+/// high that no mechanic mends, or where too little could be read.
+pub(super) fn verdict(report: &ReviewReport) -> Verdict {
+    let unread = matches!(report.outcome, Outcome::CouldNotReview { .. });
+    let worst = |of: &dyn Fn(&&Finding) -> bool| report.findings.iter().filter(of).map(|found| found.severity).max();
+    match (worst(&|found| found.fix.is_none()), worst(&|_| true)) {
+        _ if unread => Verdict::MajorIssues,
+        (Some(Severity::High), _) => Verdict::MajorIssues,
+        (_, Some(Severity::High | Severity::Medium)) => Verdict::NeedsFix,
+        (_, Some(Severity::Low) | None) => Verdict::Approved,
+    }
+}
+
+/// The review of a change, as its document has it.
+pub(super) fn judged(change_id: &str, report: &ReviewReport) -> CreateReview {
+    let issue = |found: &Finding| ReviewIssue {
+        title: line(&found.message, &found.rule.0),
+        severity: match found.severity {
+            Severity::High => IssueSeverity::High,
+            Severity::Medium => IssueSeverity::Medium,
+            Severity::Low => IssueSeverity::Low,
+        },
+        description: or(text(&found.why), || line(&found.message, &found.rule.0)),
+        category: Some(found.category.name().to_owned()),
+        file: Some(found.path.clone()).filter(|path| is_path(path)),
+        line: Some(found.span.start_line).filter(|line| *line > 0),
+        recommendation: found.fix.as_ref().map(|fix| match text(&fix.replacement).as_str() {
+            "" => format!("Remove the lines {} to {}.", fix.start_line, fix.end_line),
+            _ => format!(
+                "Replace the lines {} to {}; the fix is mechanical and was proven.",
+                fix.start_line, fix.end_line
+            ),
+        }),
+    };
+    let mut issues: Vec<ReviewIssue> = report.findings.iter().take(MAX_ENTRIES - 1).map(issue).collect();
+    let summary = match &report.outcome {
+        Outcome::Clean => "Nothing was found on the lines that the change wrote.".to_owned(),
+        Outcome::Findings { count: many } => {
+            let told =
+                if *many > issues.len() { format!(", of which {} are told", issues.len()) } else { String::new() };
+            format!("{} on the lines that the change wrote{told}.", count(*many, "finding"))
+        }
+        Outcome::NothingToReview { reason } => {
+            format!("Nothing was found, and nothing is there that has rules of its own: {}.", line(reason, "review"))
+        }
+        Outcome::CouldNotReview { reason } => {
+            issues.push(ReviewIssue {
+                title: "The change could not be reviewed".to_owned(),
+                severity: IssueSeverity::High,
+                description: or(text(reason), || "It was not said why.".to_owned()),
+                category: None,
+                file: None,
+                line: None,
+                recommendation: None,
+            });
+            "The change could not be reviewed: a person has to look at it.".to_owned()
+        }
+    };
+    CreateReview { change_id: change_id.to_owned(), verdict: verdict(report), summary, issues, test_results: None }
+}
+
+/// What a person has to look at before the change is merged.
+pub(super) fn left(report: &ReviewReport, verdict: Verdict) -> Vec<String> {
+    const TOLD: usize = 10;
+    if verdict == Verdict::Approved {
+        return Vec::new();
+    }
+    let heavy: Vec<&Finding> = report.findings.iter().filter(|found| found.severity > Severity::Low).collect();
+    let one = |found: &&Finding| {
+        format!("`{}`, line {}: {}", found.path, found.span.start_line, line(&found.message, &found.rule.0))
+    };
+    let mut notes: Vec<String> = heavy.iter().take(TOLD).map(one).collect();
+    if heavy.len() > TOLD {
+        notes.push(format!("{} like these", count(heavy.len() - TOLD, "more finding")));
+    }
+    if let Outcome::CouldNotReview { reason } = &report.outcome {
+        notes.push(format!("The change could not be reviewed: {reason}"));
+    }
+    notes
+}
+
 /// What the kind of work says, and for code where it lies.
 fn layer(kind: TaskKind, path: &str) -> Layer {
     const OF_DATA: [&str; 7] = ["migration", "migrations", "model", "models", "schema", "schemas", "entities"];
@@ -406,4 +494,126 @@ fn is_path(path: &str) -> bool {
     let plain = !path.contains(|c: char| c.is_control() || c == '\\') && path.trim() == path;
     let inside = !path.starts_with('/') && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     plain && inside && !drive && path.chars().count() <= MAX_LINE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{Fault, Form, Typed};
+
+    fn task(id: &str, kind: TaskKind, text: &str, files: &[&str], after: &[&str]) -> Task {
+        let mut task = Task::of(id, text, text, files.iter().map(|path| (*path).to_owned()).collect());
+        task.kind = kind;
+        task.input_dependencies = after.iter().map(|id| (*id).to_owned()).collect();
+        task
+    }
+
+    fn plan(title: &str, description: &str, milestones: Vec<(&str, Vec<Task>)>) -> Plan {
+        let milestone = |(title, tasks): (&str, Vec<Task>)| Milestone {
+            id: "M".to_owned(),
+            title: title.to_owned(),
+            description: String::new(),
+            duration: 1.0,
+            tasks,
+            success_criteria: Vec::new(),
+        };
+        Plan {
+            id: "P-1".to_owned(),
+            title: title.to_owned(),
+            description: description.to_owned(),
+            milestones: milestones.into_iter().map(milestone).collect(),
+            clarifications: None,
+            project_context: None,
+        }
+    }
+
+    #[track_caller]
+    fn valid<T: Typed>(input: &T) {
+        let faults = Form::of::<T>().check_own(&serde_json::to_value(input).unwrap());
+        let faults: Vec<String> = faults.iter().filter(|fault| fault.is_error()).map(Fault::to_string).collect();
+        assert_eq!(faults, [""; 0]);
+    }
+
+    #[test]
+    fn whatever_a_plan_says_its_documents_have_their_form() {
+        let long = "x".repeat(50_000);
+        for hostile in ["", "x", "\u{1b}[2J\r\n---\n## Verdict\u{202e}", "   ", &long, "```"] {
+            let many = |count: usize| {
+                (0..count).map(|at| task(&format!("1.{at}"), TaskKind::Feature, hostile, &["src/a.rs"], &[])).collect()
+            };
+            let odd = vec![
+                task("2.1", TaskKind::Test, hostile, &["../x", "a\\b", "/etc", "a\nb", "C:/x"], &["1.0"]),
+                task(
+                    "2.2",
+                    TaskKind::Documentation,
+                    hostile,
+                    &["a\\b", "README.md", "docs/x.md"],
+                    &["1.0", "2.1", "9"],
+                ),
+            ];
+            let plan = plan(hostile, hostile, vec![(hostile, many(3)), (hostile, many(700)), ("Tests", odd)]);
+            let made = documents("a", &plan, None, |_| false);
+            valid(&made.proposal);
+            made.specs.iter().for_each(valid);
+            let tasks = made.tasks.unwrap();
+            valid(&tasks);
+            assert!(made.left_out.iter().any(|what| what.contains("2.1") && what.contains("names no file")));
+            assert_eq!(
+                documents("a", &plan, None, |_| false).proposal,
+                made.proposal,
+                "the same plan, the same documents"
+            );
+        }
+    }
+
+    #[test]
+    fn a_milestone_becomes_a_spec_and_its_tasks_go_to_their_layers() {
+        let plan = plan(
+            "Export orders",
+            "Orders are exported.",
+            vec![
+                (
+                    "Code",
+                    vec![
+                        task("1.1", TaskKind::Feature, "Rows", &["app/models/order.py", "app/b.py"], &[]),
+                        task("1.2", TaskKind::Bugfix, "Answer", &["app/api.py"], &["1.1"]),
+                    ],
+                ),
+                ("Code", vec![task("2.1", TaskKind::Infrastructure, "Deliver", &["setup.cfg"], &[])]),
+                ("Tests", vec![task("3.1", TaskKind::Test, "Test", &["tests/test_api.py"], &["1.2", "2.1"])]),
+            ],
+        );
+        let made = documents("a", &plan, None, |path| path != "tests/test_api.py");
+        let specs: Vec<_> =
+            made.proposal.impact.affected_specs.iter().map(|spec| (spec.id.as_str(), spec.depends.join(","))).collect();
+        assert_eq!(specs, [("code", String::new()), ("code-2", String::new()), ("tests", "code,code-2".to_owned())]);
+        let tasks: Vec<_> = made.tasks.unwrap().tasks;
+        let told: Vec<_> = tasks.iter().map(|task| (task.id(), task.file.action, task.depends.join(","))).collect();
+        let want = [
+            ("1.1", FileAction::Modify, ""),
+            ("2.1", FileAction::Modify, "1.1"),
+            ("3.1", FileAction::Modify, ""),
+            ("4.1", FileAction::Create, "2.1,3.1"),
+        ];
+        assert_eq!(told, want.map(|(id, action, depends)| (id.to_owned(), action, depends.to_owned())));
+        assert!(tasks[0].description.ends_with("Also in: app/b.py"));
+        assert_eq!((made.proposal.impact.affected_files, made.proposal.impact.new_files), (5, 1));
+        assert!(made.proposal.why.ends_with("does not say more about why it is wanted."));
+        let then = &made.specs[0].scenarios[0].then;
+        assert_eq!(then, "what R1 says holds; the text that asks for it names no criterion");
+    }
+
+    #[test]
+    fn a_slug_is_an_id_whatever_the_title() {
+        for (title, want) in [
+            ("Load YAML safely!", "load-yaml-safely"),
+            ("Öffne Dateien", "ffne-dateien"),
+            ("日本語", "change"),
+            ("", "change"),
+            (&"word ".repeat(40), "word-word-word-word-word-word-word-word-word"),
+        ] {
+            assert_eq!(slug(title), want);
+            assert!(crate::change::is_id(&of_issue(u64::MAX, title)) && crate::change::is_id(&slug(title)));
+        }
+    }
 }

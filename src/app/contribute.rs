@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::agent::{self, Contributing, Role, Scene, gate};
 use crate::artifact::facts::ContributeSettings;
+use crate::artifact::plan::Plan;
 use crate::artifact::reply::About;
 use crate::artifact::swarm::{
     CiState, CiStatus, CodeChanges, CodebaseMap, CreatedCommit, CreatedPull, IssueAnalysis, LinkedIssue, PrCreated,
@@ -24,9 +25,11 @@ use crate::stdx::text::count;
 use crate::store::{EffectState, NewRun, RunState};
 use crate::workspace::{self, Edit, Tree};
 
+use super::change;
 use super::fix::counted;
 use super::handle::NOT_SHOWN_YET;
 use super::local::Nothing;
+use super::reviewed::{Record, Reviewing};
 use super::trial::{Checked, Checking, Proposed};
 use super::{App, Error};
 
@@ -168,6 +171,8 @@ impl App {
         let cx = self.context(Scene::Contribute(scene), &leased.cancel).await?;
         cycle.begin(&target.issue.url).map_err(pipeline::Error::Shelf)?;
         let outputs = pipeline::contribute::run(&cx, &journal).await?;
+        let id = |plan: &Plan| change::of_issue(target.issue.number.0, &plan.title);
+        let record = shown_change(Record::keep(cycle.folder(), id, &outputs, &tree, &cx.clock).await).flatten();
         if let Some(stopped) = &outputs.stopped {
             return Ok(declined(&cx.contributing().map_err(of_agent)?.facts.linked, stopped));
         }
@@ -185,6 +190,17 @@ impl App {
             Err(reasons) => return cannot_solve(&outputs, reasons),
         };
         journal.say(&format!("{} changed, parsed and scanned again", count(gated.files.len(), "file"))).await?;
+        let reviewing = Reviewing {
+            engine: &cx.engine,
+            clock: &cx.clock,
+            repo: &target.place.repo.to_string(),
+            config: &config,
+            journal: &journal,
+            cancel: &leased.cancel,
+            record: record.as_ref(),
+        };
+        // Before the checks: what they tell of is what will be opened.
+        let proposed = reviewing.of(&tree, Proposed { changes, gated, draft }).await?;
         let checking = Checking {
             bench: &self.bench,
             engine: &cx.engine,
@@ -193,7 +209,7 @@ impl App {
             journal: &journal,
             cancel: &leased.cancel,
         };
-        let Checked { proposed, new, against, .. } = checking.of(&tree, Proposed { changes, gated, draft }).await?;
+        let Checked { proposed, new, against, .. } = checking.of(&tree, proposed).await?;
         if !against.is_empty() {
             return cannot_solve(&outputs, against);
         }
@@ -306,6 +322,13 @@ pub(super) fn shown(written: Result<(), artifact::shelf::Error>) {
     if let Err(error) = written {
         tracing::warn!(error = %error, "the swarm's status could not be written");
     }
+}
+
+/// The same of the documents of a change.
+pub(super) fn shown_change<T>(written: Result<T, Error>) -> Option<T> {
+    written
+        .inspect_err(|error| tracing::warn!(error = %error.chain(), "a change's documents could not be written"))
+        .ok()
 }
 
 pub(super) fn of_agent(source: agent::Error) -> Error {

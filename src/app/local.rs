@@ -47,7 +47,7 @@ pub use audit::{Audited, audit, unanswered, write};
 pub use checks::{Check, Commands, Kind, TestedCheck, TestedOutcome};
 pub use mend::{Fixes, Mended, Mending, Repaired, mend};
 pub use obeyed::rule_ids;
-pub use plan::{Planned, Planning, keep, plan};
+pub use plan::{Planned, Planning, fits, keep, plan};
 pub use run::{Chosen, End, Ran, Running, Told, configs, run};
 pub use scan::{Scanning, scan, scan_text};
 pub use watch::Watch;

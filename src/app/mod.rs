@@ -25,6 +25,7 @@ mod monitor;
 pub mod parsers;
 mod reconcile;
 mod review;
+mod reviewed;
 pub mod runs;
 pub mod scout;
 pub mod setup;

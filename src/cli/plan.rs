@@ -35,17 +35,20 @@ pub async fn cmd_plan(args: args::Plan) -> Exit {
         PlanFormat::Json => serde_json::to_string_pretty(&plan)? + "\n",
         PlanFormat::Markdown => local::plan_markdown(&plan),
     };
-    // Before anything is printed: what cannot be kept ends with an error alone.
+    // Before anything is written: what cannot be kept ends with an error alone.
+    if !args.dry_run {
+        local::fits(&args.path, &documents).await.map_err(failure)?;
+    }
+    if let Some(path) = &args.output {
+        file::write_atomic(path, shown.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let left_out = documents.left_out.clone();
     let kept = match args.dry_run {
         true => Vec::new(),
         false => local::keep(&args.path, *documents).await.map_err(failure)?,
     };
     match args.output {
-        Some(path) => {
-            file::write_atomic(&path, shown.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
-            report::note(&format!("The plan is in {}.", path.display()));
-        }
+        Some(path) => report::note(&format!("The plan is in {}.", path.display())),
         None => report::raw(&shown),
     }
     validation.warnings.iter().for_each(|warning| report::warning(warning));

@@ -17,6 +17,8 @@ use crate::stdx::file;
 use crate::stdx::text::iso8601;
 
 pub(super) const STATUS: &str = "swarm-status.json";
+/// The folder of a cycle's change: its proposal, specs, tasks and review.
+const CHANGES: &str = "agentd";
 /// Who stands in it, at work or not.
 const KEYS: [&str; 8] = ["1-scout", "2-analyst", "3-explorer", "4-coder", "5-tester", "6-docs", "7-pr", "8-reviews"];
 
@@ -132,6 +134,11 @@ impl Cycle {
         }
     }
 
+    /// Where the cycle's documents lie.
+    pub fn folder(&self) -> &Path {
+        self.shelf.folder()
+    }
+
     /// What a role is doing.
     ///
     /// # Errors
@@ -225,6 +232,15 @@ impl Cycle {
             } else {
                 std::fs::rename(entry.path(), to.join(name))?;
             }
+        }
+        let documents = self.shelf.folder().join(CHANGES);
+        if documents.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            let to = to.join(CHANGES);
+            // A cycle of that number may have been put away before the status was begun anew.
+            if to.exists() {
+                std::fs::remove_dir_all(&to)?;
+            }
+            std::fs::rename(documents, to)?;
         }
         Ok(())
     }
@@ -356,8 +372,11 @@ mod tests {
         let cycle = swarms.enter("o", "r").unwrap().unwrap();
         cycle.begin(ISSUE).unwrap();
         cycle.put("current-issue.json", &failed()).unwrap();
+        file::write_atomic(&dir.path().join("o__r/agentd/changes/x/proposal.md"), b"").unwrap();
         cycle.ended().unwrap();
         cycle.begin("another").unwrap();
+        assert!(!dir.path().join("o__r/agentd").exists());
+        assert!(dir.path().join("o__r/cycles/1/agentd/changes/x/proposal.md").exists());
         assert!(!dir.path().join("o__r/current-issue.json").exists());
         assert!(dir.path().join("o__r/cycles/1/current-issue.json").exists());
         let (then, now) = (status(&dir, "o__r/cycles/1/swarm-status.json"), status(&dir, "o__r/swarm-status.json"));

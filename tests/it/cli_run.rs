@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use octoswarm::artifact::agentd::Verdict;
 use octoswarm::artifact::check;
+use octoswarm::change::{Changes, Phase};
 use serde_json::{Value, json};
 
 use crate::contribute::UNSAFE;
@@ -138,6 +140,11 @@ fn s1_16_a_feature_is_planned_changed_tested_and_reviewed() {
     let repository = &document("codebase-map.json")["repository"];
     assert_eq!((&repository["local_path"], &repository["name"]), (&json!(root), &context["project"]["name"]));
     assert_eq!(repository["default_branch"], git(dir.path(), &["branch", "--show-current"]).trim());
+    let changes = Changes::new(folder);
+    let change = changes.read(&changes.list().unwrap()[0].id).unwrap();
+    let verdict = change.review.unwrap().content.review.verdict;
+    assert_eq!((change.state.phase, verdict), (Phase::Implemented, Verdict::Approved));
+    assert!(change.tasks.unwrap().content.list.tasks.iter().any(|task| task.file.path == "shop/text.py"));
     git(dir.path(), &["apply", ".octoswarm/change.diff"]);
     assert!(read(dir.path(), "shop/text.py").contains(".lower()"));
     assert!(read(dir.path(), "tests/test_text.py").contains("slug('A') == 'a'"));

@@ -1,7 +1,9 @@
 //! From a labelled issue to a pull request, through the real doors.
 
+use octoswarm::artifact::agentd::Verdict;
 use octoswarm::artifact::plan::Plan;
 use octoswarm::artifact::project::ProjectContext;
+use octoswarm::change::{Change as Documented, Changes, Phase};
 use octoswarm::demo::{Change, OpenPull};
 
 use crate::support::world::{CLEAN, REPO, World};
@@ -121,6 +123,75 @@ async fn the_swarms_status_tells_what_was_done_for_the_repository() {
     world.people().label("ada", REPO, number, "swarm").await.unwrap();
     world.settle().await;
     assert_eq!(read("swarm-status.json"), status, "the same issue again is no second cycle");
+    world.end().await;
+}
+
+/// The change that lies in the swarm's folder, or in that of a cycle which is over.
+#[track_caller]
+fn documented(world: &World, cycle: &str) -> Documented {
+    let (owner, name) = REPO.split_once('/').unwrap();
+    let changes = Changes::new(world.state_dir().join("swarms").join(format!("{owner}__{name}")).join(cycle));
+    let listed = changes.list().unwrap();
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    changes.read(&listed[0].id).unwrap()
+}
+
+/// A file whose one mechanical defect the issue is about, and whose line has another one.
+async fn with_another_defect(line: &str) -> World {
+    let world = World::start().await;
+    let text = UNSAFE.replace("return yaml.load(file)", line);
+    world.people().push("ada", REPO, "main", "Read settings", Change::new().write("src/a.py", &text)).await.unwrap();
+    world.settle().await;
+    world
+}
+
+#[tokio::test]
+async fn s4_3_a_contribution_keeps_its_change_with_proposal_specs_tasks_and_review() {
+    let world = with_unsafe_yaml().await;
+    let number = world.ask(TITLE, BODY).await;
+    let change = documented(&world, "");
+    assert_eq!(change.id, format!("issue-{number}-loading-settings-can-run-code"));
+    assert_eq!((change.state.phase, change.state.iteration), (Phase::Implemented, 0));
+    let proposal = change.proposal.unwrap().content;
+    assert!(proposal.impact.affected_code.contains(&"src/a.py".to_owned()), "{proposal:?}");
+    assert_eq!(change.specs.len(), proposal.impact.affected_specs.len());
+    assert!(change.tasks.unwrap().content.list.tasks.iter().any(|task| task.file.path == "src/a.py"));
+    assert_eq!(change.review.unwrap().content.review.verdict, Verdict::Approved);
+    let body = world.own_pulls()[0].body.clone().unwrap();
+    assert!(body.contains("own reviewers read the change: APPROVED"), "{body}");
+    // The next issue finds the folder empty, and this change with its cycle.
+    let next = world.ask("Read c from a path", "Nothing that a mechanic could do.").await;
+    assert_eq!(world.comments(next).len(), 1);
+    assert_eq!(documented(&world, "cycles/1").id, change.id);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn s4_5_what_the_review_finds_and_a_mechanic_mends_is_mended_and_reviewed_again() {
+    let world = with_another_defect("return yaml.load(file) if path is \"a\" else None").await;
+    world.ask(TITLE, BODY).await;
+    let pull = &world.own_pulls()[0];
+    let text = world.github.file(REPO, &pull.head_sha, "src/a.py").unwrap();
+    assert!(text.contains("yaml.safe_load(file) if path == \"a\""), "{text}");
+    let change = documented(&world, "");
+    assert_eq!((change.state.phase, change.state.iteration), (Phase::Implemented, 1));
+    assert_eq!(change.review.unwrap().content.review.verdict, Verdict::Approved);
+    let body = pull.body.clone().unwrap();
+    assert!(body.contains("after 1 round of mending: APPROVED"), "{body}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn s4_5_what_no_mechanic_mends_makes_a_draft_that_names_it() {
+    let world = with_another_defect("return yaml.load(file) if path else eval(path)").await;
+    world.ask(TITLE, BODY).await;
+    let pull = &world.own_pulls()[0];
+    let change = documented(&world, "");
+    assert_eq!(change.state.phase, Phase::Rejected);
+    let review = change.review.unwrap().content.review;
+    assert_eq!((review.verdict, review.issues[0].file.as_deref()), (Verdict::MajorIssues, Some("src/a.py")));
+    let body = pull.body.clone().unwrap();
+    assert!(pull.draft && body.contains("MAJOR\\_ISSUES") && body.contains("line 6"), "{body}");
     world.end().await;
 }
 

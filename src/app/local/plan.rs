@@ -1,6 +1,6 @@
 //! The tasks that a described feature comes to.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Obeyed, Watch, local_facts};
 use crate::agent::{self, Context, Contributing, Role, Scene};
@@ -65,17 +65,30 @@ pub async fn plan(
     Ok(Planned { planning: planning(&cx, &tree, change_id, watch).await?, warnings })
 }
 
+/// Whether [`keep`] could keep a plan. Nothing is written.
+///
+/// # Errors
+/// The change is there with other documents, or something is in the way.
+pub async fn fits(path: &Path, documents: &Documents) -> Result<(), Error> {
+    let (root, documents) = (root(path)?, documents.clone());
+    let look = move || change::fits(&root, &documents);
+    Ok(tokio::task::spawn_blocking(look).await.map_err(Error::died("the reader of documents"))??)
+}
+
 /// Keeps a plan as the documents of a change, below the root of the repository around the path. What is there and says the
 /// same stays as it is.
 ///
 /// # Errors
-/// The change is there with other documents, something is in the way, or the disk's.
+/// As [`fits`], or the disk's.
 pub async fn keep(path: &Path, documents: Documents) -> Result<Vec<Made>, Error> {
-    let nowhere = || Error::Path(format!("`{}` is in no work tree that documents could be kept in", path.display()));
-    let root = workspace::local::work_tree(path).ok_or_else(nowhere)?;
-    let now = Clock::system().now();
+    let (root, now) = (root(path)?, Clock::system().now());
     let work = move || change::write(&root, &documents, now);
     Ok(tokio::task::spawn_blocking(work).await.map_err(Error::died("the writer of documents"))??)
+}
+
+fn root(path: &Path) -> Result<PathBuf, Error> {
+    let nowhere = || Error::Path(format!("`{}` is in no work tree that documents could be kept in", path.display()));
+    workspace::local::work_tree(path).ok_or_else(nowhere)
 }
 
 async fn planning(cx: &Context, tree: &Tree, change_id: Option<&str>, watch: &Watch) -> Result<Planning, Error> {

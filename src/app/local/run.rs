@@ -15,8 +15,9 @@ use super::obeyed::Obeyed;
 use super::{Done, FileNote, Nothing, Where, local_facts, repository_name, run_checks};
 use crate::agent::{self, Context, Contributing, Role, Scene, gate};
 use crate::analysis::Engine;
+use crate::app::reviewed::Record;
 use crate::app::trial::Proposed;
-use crate::app::{Error, contribute, review};
+use crate::app::{Error, change, contribute, review};
 use crate::artifact::draft::CheckNote;
 use crate::artifact::exchange::{AgentConfig, PipelineAgent, PipelineResult};
 use crate::artifact::plan::{Plan, Task};
@@ -198,9 +199,12 @@ impl Work<'_> {
         let shelf = Shelf::new(office.folder(self.run));
         let journal = Journal::kept(office.crew.clone(), office.store.clone(), self.run, shelf);
         let (mut parts, mut errors): (Vec<Part>, Vec<AgentError>) = (Vec::new(), Vec::new());
-        let (mut made, mut unchanged, mut cx) = (None, None, None);
+        let (mut made, mut unchanged, mut cx, mut record) = (None, None, None, None);
         if let On::Tree(tree) = &ground.on {
             let (context, part) = self.make(&journal, tree).await?;
+            let (id, folder) = (|plan: &Plan| change::slug(&plan.title), office.folder(self.run));
+            let kept = Record::keep(&folder, id, &part.outputs, tree, &ground.clock).await;
+            record = contribute::shown_change(kept).flatten();
             if running.agents.has(PipelineAgent::Coder) && part.error.is_none() {
                 match self.gated(&context, tree, &part, &journal).await? {
                     Ok(change) => made = Some(change),
@@ -228,6 +232,9 @@ impl Work<'_> {
             };
             if let Some(change) = change {
                 let (context, part) = self.review(&journal, change).await?;
+                if let (Some(record), Ok(report)) = (&record, part.outputs.get(Role::Master)) {
+                    contribute::shown_change(record.review(&report).await);
+                }
                 parts.push(part);
                 cx = Some(context);
             }
