@@ -12,6 +12,7 @@ pub mod store;
 // Workshop.
 pub mod analysis;
 pub mod artifact;
+pub mod change;
 pub mod config;
 pub mod github;
 pub mod mailbox;
@@ -31,6 +32,7 @@ pub mod router;
 pub mod app;
 
 // Doors.
+pub mod api;
 pub mod cli;
 pub mod dashboard;
 pub mod mcp;

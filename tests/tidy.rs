@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every room may import `domain` and `stdx`; beyond that, this. The same table stands in `src/ARCHITECTURE.md`.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("stdx", &[]),
     ("domain", &[]),
     ("meter", &[]),
@@ -16,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("workspace", &[]),
     ("analysis", &[]),
     ("artifact", &[]),
+    ("change", &["artifact"]),
     ("mailbox", &[]),
     ("sandbox", &[]),
     ("demo", &[]),
@@ -38,6 +39,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "workspace",
             "analysis",
             "artifact",
+            "change",
             "mailbox",
             "sandbox",
             "agent",
@@ -46,8 +48,9 @@ const ARROWS: [(&str, &[&str]); 23] = [
         ],
     ),
     ("dashboard", &["app"]),
-    ("mcp", &["app", "artifact"]),
-    ("cli", &["config", "app", "artifact", "webhook", "dashboard", "mcp", "demo"]),
+    ("api", &["config", "artifact", "app"]),
+    ("mcp", &["app", "artifact", "change"]),
+    ("cli", &["config", "app", "artifact", "change", "webhook", "dashboard", "api", "mcp", "demo"]),
 ];
 
 /// Lines a file may have before its tests.

@@ -71,7 +71,9 @@ impl App {
             Some(Job::Fix(other)) => Some(other.comment),
             Some(Job::Test(other)) => Some(other.comment),
             Some(Job::Contribute(other)) => other.comment,
-            Some(Job::Review(_) | Job::Delivery { .. } | Job::Command(_) | Job::Monitor(_)) | None => return Ok(None),
+            Some(Job::Review(_) | Job::Delivery { .. } | Job::Command(_) | Job::Monitor(_) | Job::Audit(_)) | None => {
+                return Ok(None);
+            }
         };
         if answered_at == Some(target.comment) {
             return Ok(None);
@@ -277,7 +279,8 @@ fn unfinished(job: &JobRow) -> Option<StatusLine> {
             Some(Job::Review(target)) => Some(target.head.short().to_owned()),
             Some(Job::Fix(target)) => Some(target.head.short().to_owned()),
             Some(Job::Test(target)) => Some(target.head.short().to_owned()),
-            Some(Job::Delivery { .. } | Job::Command(_) | Job::Contribute(_) | Job::Monitor(_)) | None => None,
+            Some(Job::Delivery { .. } | Job::Command(_) | Job::Contribute(_) | Job::Monitor(_) | Job::Audit(_))
+            | None => None,
         },
         state: state.to_owned(),
         detail: job.last_error.as_deref().map(|error| truncate_chars(error, DETAIL)).unwrap_or_default(),

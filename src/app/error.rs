@@ -29,6 +29,9 @@ pub enum Error {
     Publish(#[from] publish::Error),
     #[error(transparent)]
     Mailbox(#[from] mailbox::Error),
+    /// The plan could not be kept as the documents of a change.
+    #[error(transparent)]
+    Change(#[from] super::change::Written),
     #[error("the repository's own checks could not be tried")]
     Trial(#[from] agent::trial::Error),
     /// The pull request moved on, was closed, or the job was cancelled: nothing failed.
@@ -37,6 +40,9 @@ pub enum Error {
     /// The repository's swarm is at another issue.
     #[error("another issue of this repository is being worked on")]
     Busy,
+    /// As many codebases are under review as may be at once.
+    #[error("other codebases are being reviewed; this one waits for its turn")]
+    Queued,
     /// Every attempt but the last one failed or died; the last one is for saying so.
     #[error("octoswarm gave up after {}: {last}", count(*.attempts, "attempt"))]
     GivenUp { attempts: usize, last: String },
@@ -47,6 +53,9 @@ pub enum Error {
     /// A defect of ours: a part of the work died on its thread.
     #[error("{what} stopped unexpectedly")]
     Died { what: &'static str, source: tokio::task::JoinError },
+    /// What a run would leave cannot be kept.
+    #[error(transparent)]
+    Shelf(#[from] crate::artifact::shelf::Error),
     #[error("{0}")]
     Path(String),
 }
@@ -70,8 +79,10 @@ impl Error {
             Self::Trial(agent::trial::Error::Workspace(e)) if e.is_transient() => Class::Retry,
             // Room on a disk comes and goes.
             Self::Trial(agent::trial::Error::Disk(_)) => Class::Retry,
+            // The disk's; a document that is not valid is part of the review's outcome.
+            Self::Shelf(_) => Class::Retry,
             Self::Overtaken(_) => Class::Cancelled,
-            Self::Busy => Class::Snooze(BUSY),
+            Self::Busy | Self::Queued => Class::Snooze(BUSY),
             Self::Pipeline(e) if e.is_cancelled() => Class::Cancelled,
             Self::Pipeline(pipeline::Error::Store(e)) => e.class(),
             Self::Pipeline(pipeline::Error::Agent { source, .. }) if may_pass(source) => Class::Retry,
@@ -81,6 +92,7 @@ impl Error {
             | Self::Analysis(_)
             | Self::Pipeline(_)
             | Self::Mailbox(_)
+            | Self::Change(_)
             | Self::GivenUp { .. }
             | Self::Key(_)
             | Self::Runs(_)
@@ -130,6 +142,7 @@ impl Error {
             Self::Publish(e) => e.hint(),
             Self::Runs(e) => e.hint(),
             Self::Mailbox(e) => e.hint().map(str::to_owned),
+            Self::Change(e) => e.hint(),
             _ => None,
         }
     }
@@ -139,6 +152,7 @@ impl Error {
         use workspace::Error as Git;
         match self {
             Self::Runs(e) => e.is_usage(),
+            Self::Change(e) => e.is_usage(),
             Self::Config(_) | Self::Path(_) | Self::Key(_) | Self::Github(github::Error::PrivateKey(_)) => true,
             Self::Workspace(e) => matches!(
                 e,

@@ -24,16 +24,9 @@ impl App {
             Job::Test(target) => self.test(target, &leased).await,
             Job::Contribute(target) => self.contribute(target, &leased).await,
             Job::Monitor(target) => self.monitor(target, &leased).await,
+            Job::Audit(target) => self.desk.review(target, &leased).await,
         };
-        done.map_err(|error| {
-            let class = self.class(&error, &leased);
-            let message = error.chain();
-            match class {
-                Class::Cancelled => tracing::info!(job.id = %leased.id, "job ended early: {message}"),
-                _ => tracing::warn!(job.id = %leased.id, job.attempt = leased.attempt, "job failed: {message}"),
-            }
-            Failure { class, message }
-        })
+        done.map_err(|error| failure(self.class(&error, &leased), &error, &leased))
     }
 
     /// What becomes of the job: the error's own class, unless the job is not to blame.
@@ -47,10 +40,20 @@ impl App {
     }
 }
 
+/// What the queue is told of a failure, and the log.
+pub(super) fn failure(class: Class, error: &Error, leased: &Leased) -> Failure {
+    let message = error.chain();
+    match class {
+        Class::Cancelled => tracing::info!(job.id = %leased.id, "job ended early: {message}"),
+        _ => tracing::warn!(job.id = %leased.id, job.attempt = leased.attempt, "job failed: {message}"),
+    }
+    Failure { class, message }
+}
+
 /// The account whose repository the job is about.
 fn owner(job: &Job) -> Option<&str> {
     Some(match job {
-        Job::Delivery { .. } => return None,
+        Job::Delivery { .. } | Job::Audit(_) => return None,
         Job::Review(target) => target.repo.owner(),
         Job::Command(target) => target.place.repo.owner(),
         Job::Fix(target) => target.place.repo.owner(),

@@ -7,8 +7,10 @@ mod agents;
 mod bench;
 mod breaker;
 pub mod calls;
+pub mod change;
 mod command;
 mod contribute;
+pub mod desk;
 pub mod doctor;
 mod error;
 mod event;
@@ -36,15 +38,16 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{DeliveryId, Identity, InstallationId, Millis, RunId};
+use crate::domain::{DeliveryId, Identity, InstallationId, Millis};
 use crate::github::{AppInfo, Github, RepoInfo};
 use crate::pipeline::{Crew, Swarms};
 use crate::publish::Publisher;
 use crate::queue::Queue;
-use crate::store::{Pruned, Store};
+use crate::store::Store;
 use crate::workspace::Mirrors;
 
 pub use agents::{AgentInfo, agents};
+pub use desk::Desk;
 pub use error::Error;
 /// The other lives of this program, to be asked before anything is begun.
 pub use parsers::sandbox_helper;
@@ -85,10 +88,8 @@ pub struct App {
     crew: Crew,
     /// Where repositories' commands are run.
     bench: bench::Bench,
-    /// How long ended runs and settled deliveries are kept.
-    retention: Duration,
-    /// When a write last worked, for `ready`.
-    written: Arc<tokio::sync::Mutex<Option<tokio::time::Instant>>>,
+    /// Uploaded codebases and their reviews.
+    desk: Desk,
     breaker: Arc<breaker::Breaker>,
     /// What was read last for `/metrics`.
     scraped: Arc<tokio::sync::Mutex<Option<metrics::Read>>>,
@@ -139,59 +140,20 @@ impl App {
         tokio::join!(
             jobs,
             self.crew.serve(no_jobs.clone()),
-            self.tidy_up(shutdown.clone()),
+            self.desk.tidy_up(shutdown.clone()),
             self.reconcile(shutdown.clone()),
             self.scout_on_schedule(shutdown)
         );
     }
 
-    /// Lets rows go that ended longer ago than they are kept: at start, then every hour.
-    async fn tidy_up(&self, shutdown: CancellationToken) {
-        let kept = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
-        let mut hours = tokio::time::interval(Duration::from_secs(60 * 60));
-        loop {
-            tokio::select! {
-                _ = hours.tick() => {}
-                () = shutdown.cancelled() => return,
-            }
-            match self.store.prune(self.store.clock().now().saturating_sub(kept)).await {
-                Ok(gone) if gone == Pruned::default() => {}
-                Ok(gone) => {
-                    tracing::info!(
-                        deliveries = gone.deliveries,
-                        jobs = gone.jobs,
-                        runs = gone.runs,
-                        "old rows were removed"
-                    );
-                    if let Err(error) = self.forget_folders().await {
-                        tracing::warn!("folders of old runs could not be removed: {}", error.chain());
-                    }
-                }
-                Err(error) => tracing::warn!("old rows could not be removed: {error}"),
-            }
-        }
-    }
-
-    /// A run's documents go with its row.
-    async fn forget_folders(&self) -> Result<(), Error> {
-        let runs = self.store.path().with_file_name("runs");
-        let unreadable = |error: std::io::Error| Error::Path(format!("{}: {error}", runs.display()));
-        let mut folders = match tokio::fs::read_dir(&runs).await {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            folders => folders.map_err(unreadable)?,
-        };
-        while let Some(folder) = folders.next_entry().await.map_err(unreadable)? {
-            let Some(run) = folder.file_name().to_str().and_then(RunId::parse) else { continue };
-            if self.store.run(run).await?.is_none() {
-                tokio::fs::remove_dir_all(folder.path()).await.map_err(unreadable)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The rows, for the webhook door.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Uploads and their reviews, for the API and the MCP server.
+    pub fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// Whether installations of that account are any of our business.

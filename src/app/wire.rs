@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::bench::Bench;
+use super::desk::{self, Desk};
 use super::{App, Error, parsers};
 use crate::agent::Registry;
 use crate::artifact::Shelf;
@@ -60,6 +61,12 @@ impl App {
         store.end_interrupted_runs("the server stopped in the middle of it").await?;
         let queue =
             Queue::new(store.clone(), queue::Options { workers: config.tuning.workers, ..queue::Options::default() });
+        let queue = Arc::new(queue);
+        let mut limits = desk::Limits::default();
+        if let Some(api) = &config.api {
+            limits.upload = api.max_upload;
+        }
+        let desk = Desk::over(store.clone(), Arc::clone(&queue), config.tuning.retention, limits);
         let bus = Bus::open(config.state.join("messages"), clock.clone(), mailbox::Options::default())?;
         let settings = pipeline::Settings {
             agents: agents(&config.agents),
@@ -74,8 +81,7 @@ impl App {
             publisher: Arc::new(Publisher::new(store.clone(), config.tuning.settle, clock)),
             mirrors: Arc::new(Mirrors::new(config.state.join("mirrors"), Limits::default())?),
             identity: Arc::default(),
-            retention: config.tuning.retention,
-            written: Arc::default(),
+            desk,
             bot: Arc::default(),
             breaker: Arc::default(),
             reconcile_every: config.tuning.reconcile,
@@ -88,7 +94,7 @@ impl App {
             wake: Arc::default(),
             scout_every: config.tuning.scout,
             scouting: Arc::default(),
-            queue: Arc::new(queue),
+            queue,
             store,
             github,
         })

@@ -13,9 +13,10 @@ const MISSING: u64 = 25;
 const DEFECT: u64 = 5;
 
 impl Form {
-    /// Everything that is wrong with a document that we read. Fields that nobody knows are tolerated, with a warning.
+    /// Everything that is wrong with a document that we read. Fields that nobody knows are tolerated, with a warning, but in
+    /// what a tool takes.
     pub fn check(&self, document: &Value) -> Vec<Fault> {
-        self.faults(document, IssueSeverity::Warning)
+        self.faults(document, if self.closed { IssueSeverity::Error } else { IssueSeverity::Warning })
     }
 
     /// Everything that is wrong with a document that we want to write: there, a field that nobody knows is an error.

@@ -1,5 +1,6 @@
 //! What is wrong with a document, and where; the validator's findings in our own words.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
@@ -65,7 +66,7 @@ pub(super) fn faults(validator: &jsonschema::Validator, document: &Value, unknow
     }
     // The frame and the form of a document may both ask for the same field.
     let mut told: Vec<Fault> = Vec::with_capacity(faults.len());
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for fault in faults {
         if seen.insert((fault.path.clone(), fault.message.clone())) {
             told.push(fault);
@@ -189,14 +190,18 @@ fn depth(location: &Location) -> usize {
 
 /// A field that is not known, beside one that is missing and is called much the same.
 fn misspelt(faults: &mut [Fault]) {
-    let parent = |path: &str| path.rfind(['.', '[']).map_or(0, |at| at);
-    let missing: Vec<String> = faults.iter().filter(|fault| fault.missing).map(|fault| fault.path.clone()).collect();
+    fn split(path: &str) -> (&str, &str) {
+        path.split_at(path.rfind(['.', '[']).unwrap_or_default())
+    }
+    let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for fault in faults.iter().filter(|fault| fault.missing) {
+        let (parent, name) = split(&fault.path);
+        missing.entry(parent.to_owned()).or_default().push(name.trim_start_matches('.').to_owned());
+    }
     for fault in faults.iter_mut().filter(|fault| fault.message == "is no field that is known") {
-        let at = parent(&fault.path);
-        let beside = missing.iter().filter(|path| parent(path) == at && path[..at] == fault.path[..at]);
-        let name = |path: &'_ str| path[at..].trim_start_matches('.').to_owned();
-        let names: Vec<String> = beside.map(|path| name(path)).collect();
-        fault.suggestion = nearest(&name(&fault.path), names.iter().map(String::as_str)).map(str::to_owned);
+        let (parent, name) = split(&fault.path);
+        let beside = missing.get(parent).into_iter().flatten().map(String::as_str);
+        fault.suggestion = nearest(name.trim_start_matches('.'), beside).map(str::to_owned);
     }
 }
 

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::activity::ReviewActivity;
+use super::agentd::{CreateProposal, CreateReview, CreateSpec, CreateTasks};
 use super::code_review::CodeReview;
 use super::document::{Content, Document};
 use super::exchange::{
@@ -68,6 +69,10 @@ typed! {
     "debt" Vec<DebtItem>;
     "improvement" Vec<ImprovementItem>;
     "critical" Vec<CriticalItem>;
+    "create-proposal" CreateProposal;
+    "create-spec" CreateSpec;
+    "create-tasks" CreateTasks;
+    "create-review" CreateReview;
 }
 
 impl<T: Content> Typed for Document<T> {
@@ -89,6 +94,8 @@ pub struct Form {
     pub file: Option<&'static str>,
     /// The `agent` field of the swarm's documents.
     pub(super) agent: Option<&'static str>,
+    /// A field that nobody knows is an error wherever it stands: what a tool takes is not read as if it said less.
+    pub(super) closed: bool,
     schema: fn() -> Schema,
     read: fn(&Value) -> Result<(), serde_json::Error>,
     rules: fn(&Place, &mut Vec<Fault>),
@@ -104,6 +111,7 @@ impl Form {
             about,
             file,
             agent: None,
+            closed: false,
             schema: schema::<T>,
             read: |value| T::deserialize(value).map(drop),
             rules,
@@ -114,6 +122,12 @@ impl Form {
     const fn of_swarm<T: Content>(about: &'static str, rules: Rules) -> Self {
         let mut form = Self::new::<Document<T>>(Some(T::FILE), about, rules);
         form.agent = Some(T::AGENT);
+        form
+    }
+
+    const fn of_tool<T: Typed>(about: &'static str, rules: Rules) -> Self {
+        let mut form = Self::new::<T>(None, about, rules);
+        form.closed = true;
         form
     }
 
@@ -184,7 +198,7 @@ fn title(name: &str) -> String {
 }
 
 /// Every document, in the order in which they are listed.
-pub static FORMS: [Form; 31] = [
+pub static FORMS: [Form; 35] = [
     Form::new::<ProjectContext>(
         Some("context.json"),
         "What a repository is, the manager's snapshot that every other agent starts from",
@@ -286,6 +300,22 @@ pub static FORMS: [Form; 31] = [
         "The critical agent's output: a list of items, each of high severity",
         rules::none,
     ),
+    Form::of_tool::<CreateProposal>(
+        "What `create_proposal` takes: what a change is for, and what it touches",
+        rules::create_proposal,
+    ),
+    Form::of_tool::<CreateSpec>(
+        "What `create_spec` takes: what has to hold once a change is made, and how one sees it",
+        rules::create_spec,
+    ),
+    Form::of_tool::<CreateTasks>(
+        "What `create_tasks` takes: the steps of a change, by layer, in an order that can be kept",
+        rules::create_tasks,
+    ),
+    Form::of_tool::<CreateReview>(
+        "What `create_review` takes: the verdict over a change, and the issues that led to it",
+        rules::create_review,
+    ),
 ];
 
 /// What an [`AgentOutput`] may carry as its result (S1.6, A1.3).
@@ -326,7 +356,8 @@ pub(super) fn form_of_result(result: &Value) -> Option<&'static Form> {
     (shared(best) * 2 > best.required().count()).then_some(best)
 }
 
-fn schema<T: JsonSchema>() -> Schema {
+/// The published shape of a type: what we promise to write of it.
+pub fn schema<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RecursiveTransform(Closed));
     settings.into_generator().into_root_schema_for::<T>()
 }

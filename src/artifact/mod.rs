@@ -5,6 +5,7 @@
 //! Never: no behaviour with side effects; no GitHub, no tables, no git.
 
 pub mod activity;
+pub mod agentd;
 pub mod beside;
 pub mod check;
 pub mod code_review;

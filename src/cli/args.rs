@@ -71,6 +71,9 @@ pub enum Verb {
 pub struct Serve {
     #[command(flatten)]
     pub server: Server,
+    /// Serve the HTTP API alone, without a GitHub App: it needs a token, see docs/api.md
+    #[arg(long, conflicts_with = "poll")]
+    pub api_only: bool,
     /// End at once when standard input does: whoever started this server and held its other end is gone
     #[arg(long, hide = true)]
     pub until_input_ends: bool,
@@ -408,6 +411,13 @@ pub struct Plan {
     /// Write the plan to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Keep the plan as the change of this id, below `agentd/changes/` in the repository; by default it is called after the
+    /// plan's title
+    #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
+    pub change_id: Option<String>,
+    /// Print the plan, and leave the repository as it is
+    #[arg(long)]
+    pub dry_run: bool,
     /// Leave the repository's `.github/octoswarm.yml` out; by default its `ignore` and `protected` hold
     #[arg(long)]
     pub no_config: bool,

@@ -7,14 +7,14 @@ use crate::config::LogFormat;
 use crate::mcp::{Host, Roots, Server, serve};
 
 /// Standard error is shown to people by most hosts, or kept: only what they should know.
-const LOG_FILTER: &str = "warn";
+const LOG_FILTER: &str = "warn,rmcp=error";
 
 pub async fn cmd_mcp(args: args::Mcp) -> Exit {
     start_logging(LogFormat::Text, LOG_FILTER);
     let roots = if args.roots.is_empty() { vec![PathBuf::from(".")] } else { args.roots };
     let roots = Roots::new(&roots).map_err(|error| Failure::Usage(error.into()))?;
     let state = crate::config::state_of_server(&args.place.into()).map_err(|error| Failure::Usage(error.into()))?;
-    let server = Server::new(Host::new(roots, Some(state)));
+    let server = Server::new(Host::alone(roots, state));
     serve(server, tokio::io::stdin(), tokio::io::stdout()).await?;
     // Standard input is read on a thread that nothing can wake: whoever closed our output may have left it open.
     std::process::exit(0);

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 
 use super::args::{self, PlanFormat};
 use super::{EXIT_NOTHING, Exit, Failure, report};
+use crate::app::Error;
 use crate::app::local::{self, Planned, Planning, Watch};
 use crate::stdx::file;
 
@@ -17,12 +18,13 @@ const MAX_TEXT: u64 = 1 << 20;
 pub async fn cmd_plan(args: args::Plan) -> Exit {
     let text = read_text(args.feature, "plan").map_err(Failure::Usage)?;
     folder(&args.path)?;
-    let Planned { planning, warnings } = local::plan(&args.path, &text, !args.no_config, &Watch::default())
-        .await
-        .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
+    let Planned { planning, warnings } =
+        local::plan(&args.path, &text, !args.no_config, args.change_id.as_deref(), &Watch::default())
+            .await
+            .map_err(failure)?;
     warnings.iter().for_each(|text| report::warning(text));
-    let (plan, validation) = match planning {
-        Planning::Planned { plan, validation } => (plan, validation),
+    let (plan, validation, documents) = match planning {
+        Planning::Planned { plan, validation, documents } => (plan, validation, documents),
         Planning::Unplanned(unplanned) => {
             report::not_planned(&unplanned);
             return Ok(ExitCode::from(EXIT_NOTHING));
@@ -33,6 +35,12 @@ pub async fn cmd_plan(args: args::Plan) -> Exit {
         PlanFormat::Json => serde_json::to_string_pretty(&plan)? + "\n",
         PlanFormat::Markdown => local::plan_markdown(&plan),
     };
+    // Before anything is printed: what cannot be kept ends with an error alone.
+    let left_out = documents.left_out.clone();
+    let kept = match args.dry_run {
+        true => Vec::new(),
+        false => local::keep(&args.path, *documents).await.map_err(failure)?,
+    };
     match args.output {
         Some(path) => {
             file::write_atomic(&path, shown.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
@@ -41,7 +49,18 @@ pub async fn cmd_plan(args: args::Plan) -> Exit {
         None => report::raw(&shown),
     }
     validation.warnings.iter().for_each(|warning| report::warning(warning));
+    for made in &kept {
+        report::note(&made.message);
+        made.warnings.iter().for_each(|warning| report::warning(warning));
+    }
+    if !kept.is_empty() {
+        left_out.iter().for_each(|what| report::warning(&format!("the documents do not hold {what}")));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: Error) -> Failure {
+    if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) }
 }
 
 /// Whether there is such a folder.

@@ -1,6 +1,8 @@
 //! `octoswarm serve`: mounts the doors, works the queue, stops in order.
 
 use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,11 +18,14 @@ use tower::ServiceExt;
 
 use super::interrupt::{Interrupt, Interrupts};
 use super::{EXIT_USAGE, Exit, Failure, args, config, metrics, report, start_logging};
+use crate::api;
+use crate::app::desk::{self, Desk};
 use crate::app::setup::{SetUp, Started};
 use crate::app::{self, App};
-use crate::config::{Resolution, ServerConfig, SetUpConfig, Start};
+use crate::config::{Api, ApiServer, Resolution, ServerConfig, SetUpConfig, Start};
 use crate::dashboard::{Door, SetUpPages};
 use crate::domain::{Clock, Ready};
+use crate::mcp::{self, Roots};
 use crate::stdx::net;
 use crate::webhook;
 
@@ -31,6 +36,15 @@ pub async fn cmd_serve(args: args::Serve) -> Exit {
         std::thread::spawn(end_with_input);
     }
     let overrides = args.server.into();
+    if args.api_only {
+        return match ApiServer::load(&overrides) {
+            Ok(config) => serve_api(config).await,
+            Err(faults) => {
+                config::tell(&faults);
+                Ok(ExitCode::from(EXIT_USAGE))
+            }
+        };
+    }
     let resolution = Resolution::load(&overrides);
     match resolution.start {
         Some(Start::Configured(config)) => serve(*config).await,
@@ -56,14 +70,47 @@ async fn serve(config: ServerConfig) -> Exit {
         .await
         .map_err(|error| if error.is_usage() { Failure::Usage(error.into()) } else { Failure::Failed(error.into()) })?;
     let shutdown = CancellationToken::new();
-    let doors = doors(&app, &config, &shutdown).await?;
-    let listener = open(config.listen, &shutdown).await?;
-    tokio::join!(
-        webhook::serve_http(listener, doors, shutdown.clone(), webhook::Limits::default()),
-        app.work(shutdown.clone()),
-    );
+    let listener = bind(config.listen).await?;
+    let doors = doors(&app, &config, listener.local_addr()?, &shutdown).await?;
+    announce(&listener, &shutdown)?;
+    tokio::join!(webhook::serve_http(listener, doors, shutdown.clone(), limits()), app.work(shutdown.clone()));
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// No App, and none wanted: uploads and their reviews.
+async fn serve_api(config: ApiServer) -> Exit {
+    start_logging(config.log, LOG_FILTER);
+    let limits_of_desk = desk::Limits { upload: config.api.max_upload, ..desk::Limits::default() };
+    let desk = Desk::open(&config.state, config.workers, config.retention, limits_of_desk).await?;
+    let shutdown = CancellationToken::new();
+    let listener = bind(config.listen).await?;
+    let guard = api::Guard::new(&config.api, listener.local_addr()?);
+    let programs = for_programs(&desk, &config.api, &config.state, &guard, &shutdown)?;
+    let doors = desk_health(desk.clone()).merge(programs);
+    let doors = api::nothing_else(doors, &guard);
+    announce(&listener, &shutdown)?;
+    tokio::join!(webhook::serve_http(listener, doors, shutdown.clone(), limits()), desk.work(shutdown.clone()));
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn limits() -> webhook::Limits {
+    webhook::Limits { patient: api::PATIENT.to_vec(), ..webhook::Limits::default() }
+}
+
+/// The HTTP API and the MCP server, behind one guard.
+fn for_programs(
+    desk: &Desk,
+    config: &Api,
+    state: &Path,
+    guard: &api::Guard,
+    shutdown: &CancellationToken,
+) -> Result<Router, Failure> {
+    let roots = Roots::new(&config.roots).map_err(|error| Failure::Usage(error.into()))?;
+    let host = mcp::Host::serving(roots, state.to_owned(), desk.clone());
+    let tools = guard.protect(mcp::router(host, shutdown));
+    Ok(api::router(desk.clone(), guard, shutdown.clone()).merge(tools))
 }
 
 /// No App is named anywhere: one can be made in the browser, and then the same process goes on with it.
@@ -71,7 +118,9 @@ async fn set_up(config: SetUpConfig) -> Exit {
     start_logging(config.log, LOG_FILTER);
     let setup = SetUp::new(config.clone(), Clock::system()).map_err(|error| Failure::Failed(error.into()))?;
     let shutdown = CancellationToken::new();
-    let listener = open(config.listen, &shutdown).await?;
+    let listener = bind(config.listen).await?;
+    let address = listener.local_addr()?;
+    announce(&listener, &shutdown)?;
     let door = Door::new(listener.local_addr()?, config.public_url.as_deref(), |link| {
         report::note(&format!("set up octoswarm: open {link}"));
     });
@@ -97,12 +146,12 @@ async fn set_up(config: SetUpConfig) -> Exit {
             () = shutdown.cancelled() => return Ok(()),
         };
         // The pages stay until their person is done with them.
-        mounted.replace(doors(&app, &config, &shutdown).await?.merge(pages.router()));
+        mounted.replace(doors(&app, &config, address, &shutdown).await?.merge(pages.router()));
         tracing::info!("set up: the App is served from now on");
         app.work(shutdown.clone()).await;
         Ok::<(), Failure>(())
     };
-    let http = webhook::serve_http(listener, mounted.router(), shutdown.clone(), webhook::Limits::default());
+    let http = webhook::serve_http(listener, mounted.router(), shutdown.clone(), limits());
     let ((), worked) = tokio::join!(http, async {
         let worked = work.await;
         if worked.is_err() {
@@ -115,22 +164,37 @@ async fn set_up(config: SetUpConfig) -> Exit {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(listen: std::net::SocketAddr, shutdown: &CancellationToken) -> Result<TcpListener, Failure> {
-    let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+async fn bind(listen: SocketAddr) -> Result<TcpListener, Failure> {
+    Ok(TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?)
+}
+
+fn announce(listener: &TcpListener, shutdown: &CancellationToken) -> Result<(), Failure> {
     let stop = stop_on_signal(shutdown.clone())?;
     // The one line on standard output: where we are, for whoever started us with port 0.
     report::line(&format!("listening on http://{}", listener.local_addr()?));
     tokio::spawn(stop);
-    Ok(listener)
+    Ok(())
 }
 
 /// What a server with an App answers.
-async fn doors(app: &App, config: &ServerConfig, shutdown: &CancellationToken) -> Result<Router, Failure> {
+async fn doors(
+    app: &App,
+    config: &ServerConfig,
+    listen: SocketAddr,
+    shutdown: &CancellationToken,
+) -> Result<Router, Failure> {
     let mut router = metrics::mount(health(app.clone()), app, &config.metrics, shutdown).await?;
     // Who polls may have no secret: then there is no door that would need one.
     if !config.webhook_secrets.is_empty() {
         let door = webhook::State::new(app.store().clone(), config.webhook_secrets.clone(), app::HANDLED)?;
         router = router.merge(webhook::router(door));
+    }
+    match &config.api {
+        Some(api) => {
+            let guard = api::Guard::new(api, listen);
+            router = router.merge(for_programs(app.desk(), api, &config.state, &guard, shutdown)?);
+        }
+        None => tracing::info!("no token is set in [api]: the HTTP API is not served (docs/api.md)"),
     }
     if config.tuning.poll {
         tracing::info!(
@@ -191,6 +255,21 @@ fn health(app: App) -> Router {
             }),
         )
         .with_state(app)
+}
+
+/// The same for a server without an App: an upload could be kept now.
+fn desk_health(desk: Desk) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route(
+            "/readyz",
+            get(|State(desk): State<Desk>| async move {
+                let ready = desk.ready().await;
+                let status = if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+                (status, Json(ready)).into_response()
+            }),
+        )
+        .with_state(desk)
 }
 
 /// The first signal asks for an orderly stop; a second one ends the process at once. SIGHUP is such a signal only where a

@@ -4,6 +4,7 @@
 //! Never: no secret is taken from a command line, and nobody else reads the environment.
 
 mod agents;
+mod api;
 mod checked;
 mod checking;
 mod linting;
@@ -22,6 +23,7 @@ mod toolchains;
 mod words;
 
 pub use agents::{AGENTS, Agent, agents_of_server};
+pub use api::{Api, ApiServer};
 pub use checked::{Remark, Remarks};
 pub use log::{LogFormat, log_filter};
 pub use metrics::Metrics;

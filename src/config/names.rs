@@ -6,8 +6,14 @@ use super::Warning;
 use crate::stdx::text::{did_you_mean, nearest};
 
 /// Every variable that means something to us.
-const VARIABLES: [&str; 25] = [
+const VARIABLES: [&str; 31] = [
     "OCTOSWARM_ACCOUNTS",
+    "OCTOSWARM_API_ALLOWED_HOSTS",
+    "OCTOSWARM_API_ALLOWED_ORIGINS",
+    "OCTOSWARM_API_MAX_UPLOAD_MIB",
+    "OCTOSWARM_API_ROOTS",
+    "OCTOSWARM_API_TOKEN",
+    "OCTOSWARM_API_TOKEN_FILE",
     "OCTOSWARM_API_URL",
     "OCTOSWARM_APP_ID",
     "OCTOSWARM_CONFIG",

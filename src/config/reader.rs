@@ -108,7 +108,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// Every setting that is shown, in the order of docs/configuration.md.
-pub(super) const SETTINGS: [&str; 22] = [
+pub(super) const SETTINGS: [&str; 23] = [
     "app_id",
     "private_key_file",
     "webhook_secret_files",
@@ -131,6 +131,7 @@ pub(super) const SETTINGS: [&str; 22] = [
     "metrics_token_file",
     "agents",
     "sandbox",
+    "api",
 ];
 
 impl<'a> Reader<'a> {

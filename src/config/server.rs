@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::agents::{self, Agent};
+use super::api::{self, Api};
 use super::names::unknown_variables;
 use super::reader::{Reader, SETTINGS, SecretFile, Setting, Source, invalid};
 use super::sandbox::{self, Sandboxing};
@@ -35,6 +36,8 @@ pub struct ServerConfig {
     /// By the names of their mailboxes.
     pub agents: BTreeMap<String, Agent>,
     pub sandbox: Sandboxing,
+    /// Without a token there is none.
+    pub api: Option<Api>,
     pub tuning: Tuning,
 }
 
@@ -92,7 +95,7 @@ pub struct Overrides {
 /// `octoswarm.toml`. Secrets stand in files of their own, named here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct FileWire {
+pub(super) struct FileWire {
     app_id: Option<u64>,
     private_key_file: Option<PathBuf>,
     /// One file a secret: during a rotation the new and the old one.
@@ -101,7 +104,7 @@ struct FileWire {
     api_url: Option<String>,
     web_url: Option<String>,
     state: Option<PathBuf>,
-    log: Option<LogFormat>,
+    pub(super) log: Option<LogFormat>,
     workers: Option<usize>,
     write_pace_ms: Option<u64>,
     settle_ms: Option<u64>,
@@ -110,13 +113,14 @@ struct FileWire {
     poll: bool,
     scout_sweep: Option<Sweep>,
     accounts: Vec<String>,
-    public_url: Option<String>,
+    pub(super) public_url: Option<String>,
     metrics_listen: Option<SocketAddr>,
     metrics_token_file: Option<PathBuf>,
     /// A table for each; read by hand, so that every fault is told.
     agents: toml::Table,
     /// The same.
     sandbox: toml::Table,
+    pub(super) api: toml::Table,
 }
 
 /// The variables that speak of an App.
@@ -206,6 +210,7 @@ impl Resolution {
             && registration.is_none()
             && !reader.is_spoiled("app_id");
         let sandbox = sandbox::read(&mut reader, &file.sandbox);
+        let api = api::read(&mut reader, &file.api, public_url.as_deref());
         let start = if nothing {
             let web_url = reader.suggestion("web_url", "OCTOSWARM_WEB_URL", file.web_url.as_deref());
             let api_url = reader.suggestion("api_url", "OCTOSWARM_API_URL", file.api_url.as_deref());
@@ -223,7 +228,7 @@ impl Resolution {
             server(&mut reader, overrides, &file, registration).and_then(|rest| {
                 let state = state.clone()?;
                 let sandbox = sandbox.clone();
-                Some(Start::Configured(Box::new(ServerConfig { listen, state, log, sandbox, ..rest })))
+                Some(Start::Configured(Box::new(ServerConfig { listen, state, log, sandbox, api, ..rest })))
             })
         };
         let settings = reader.rows(&SETTINGS);
@@ -287,6 +292,7 @@ fn server(
         tuning,
         // The caller's.
         sandbox: Sandboxing::default(),
+        api: None,
         listen: DEFAULT_LISTEN,
         state: PathBuf::new(),
         log: LogFormat::default(),
@@ -303,7 +309,7 @@ fn poll_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire, register
     reader.told("poll", poll)
 }
 
-fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
+pub(super) fn tuning_of(reader: &mut Reader, file: &FileWire, poll: bool) -> Tuning {
     // GitHub counts these requests to nobody's limit but the App's; a poller is watched by a person who waits, and has no
     // other way to learn of anything.
     let (usual, least) = if poll { (5, 1) } else { (300, 0) };
@@ -431,7 +437,7 @@ fn no_state() -> Error {
     Error::Missing { what: "a place for the state", hint: "name one with --state or OCTOSWARM_STATE" }
 }
 
-fn state_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> Option<PathBuf> {
+pub(super) fn state_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> Option<PathBuf> {
     let flag = overrides.state.clone().map(|state| (state, "--state"));
     let picked = reader
         .pick("state", flag, "OCTOSWARM_STATE", file.state.clone())
@@ -445,7 +451,7 @@ fn state_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> Opti
     }
 }
 
-fn listen_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> SocketAddr {
+pub(super) fn listen_of(reader: &mut Reader, overrides: &Overrides, file: &FileWire) -> SocketAddr {
     let flag = overrides.listen.map(|listen| (listen, "--listen"));
     let picked = reader.pick("listen", flag, "OCTOSWARM_LISTEN", file.listen);
     reader.told("listen", picked.unwrap_or((DEFAULT_LISTEN, Source::Default)))

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::stdx::token;
+
 macro_rules! numeric_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -193,9 +195,82 @@ impl fmt::Display for RunId {
     }
 }
 
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        /// 32 lower-case hexadecimal digits behind the prefix: nobody guesses it, and it is safe as a file's name.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// One that nobody has.
+            pub fn fresh() -> Self {
+                Self(format!(concat!($prefix, "{}"), &token::fresh()[..HANDLE]))
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                let digits = text.strip_prefix($prefix)?;
+                let fits = digits.len() == HANDLE && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+                fits.then(|| Self(text.to_owned()))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                Self::parse(&text).ok_or_else(|| format!("`{text}` is not {} and {HANDLE} digits", $prefix))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// Hexadecimal digits of a handle: 128 bits.
+const HANDLE: usize = 32;
+
+handle!(
+    /// A codebase that was uploaded, `cb_…` (S0.1).
+    CodebaseId,
+    "cb_"
+);
+handle!(
+    /// A review of an uploaded codebase, `rv_…`.
+    ReviewId,
+    "rv_"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_handle_is_read_strictly_and_cannot_be_guessed() {
+        let (one, other) = (CodebaseId::fresh(), CodebaseId::fresh());
+        assert_ne!(one, other);
+        assert_eq!(CodebaseId::parse(one.as_str()), Some(one.clone()));
+        assert!(ReviewId::parse(one.as_str()).is_none(), "not the other kind");
+        let upper = one.as_str().to_uppercase();
+        for odd in ["", "cb_", "cb_1", "cb_../../etc", "rv_1", &upper, &format!("{one}0"), &format!(" {one}")] {
+            assert!(CodebaseId::parse(odd).is_none(), "{odd:?}");
+        }
+    }
 
     #[test]
     fn a_repository_name_cannot_leave_its_folder() {

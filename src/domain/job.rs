@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Millis;
 use super::event::{Issue, Place, Sender};
-use super::ids::{CommentId, DeliveryId, InstallationId, IssueNumber, PullNumber, RepoName, RepositoryId, Sha};
+use super::ids::{
+    CodebaseId, CommentId, DeliveryId, InstallationId, IssueNumber, PullNumber, RepoName, RepositoryId, ReviewId, Sha,
+};
 use super::verb::Verb;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,15 @@ pub enum Job {
     Contribute(Box<ContributeTarget>),
     /// Look at what has become of a pull request that we opened for an issue.
     Monitor(MonitorTarget),
+    /// Review an uploaded codebase.
+    Audit(AuditTarget),
+}
+
+/// One review of an uploaded codebase; the same codebase may have several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditTarget {
+    pub codebase: CodebaseId,
+    pub review: ReviewId,
 }
 
 /// The commands of one comment, by one person.
@@ -143,7 +154,8 @@ pub struct ReviewTarget {
 
 impl Job {
     /// Every `kind` there is.
-    pub const KINDS: [&'static str; 7] = ["delivery", "review", "command", "fix", "test", "contribute", "monitor"];
+    pub const KINDS: [&'static str; 8] =
+        ["delivery", "review", "command", "fix", "test", "contribute", "monitor", "audit"];
 
     pub fn kind(&self) -> &'static str {
         match self {
@@ -154,6 +166,7 @@ impl Job {
             Self::Test(_) => "test",
             Self::Contribute(_) => "contribute",
             Self::Monitor(_) => "monitor",
+            Self::Audit(_) => "audit",
         }
     }
 
@@ -167,13 +180,14 @@ impl Job {
             Self::Test(target) => target.key(),
             Self::Contribute(target) => target.key(),
             Self::Monitor(target) => target.key(),
+            Self::Audit(target) => target.key(),
         }
     }
 
     /// Jobs of one group never run at the same time: a pull request is reviewed by one worker.
     pub fn group_key(&self) -> Option<String> {
         match self {
-            Self::Delivery { .. } => None,
+            Self::Delivery { .. } | Self::Audit(_) => None,
             Self::Review(target) => Some(target.group()),
             Self::Command(target) => Some(target.group()),
             Self::Fix(target) => Some(target.group()),
@@ -269,6 +283,18 @@ impl MonitorTarget {
     pub fn group(&self) -> String {
         format!("monitor/{}/{}", self.place.repository, self.number)
     }
+}
+
+impl AuditTarget {
+    /// `audit/<review id>`: by it the review is found again.
+    pub fn key(&self) -> String {
+        audit_key(&self.review)
+    }
+}
+
+/// `audit/<review id>`.
+pub fn audit_key(review: &ReviewId) -> String {
+    format!("audit/{review}")
 }
 
 /// `contribute/<repository id>/<issue>`.

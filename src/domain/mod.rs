@@ -29,11 +29,12 @@ pub use event::{
 };
 pub use finding::{Category, Finding, Fingerprint, Fix, RuleId, Severity, Span};
 pub use ids::{
-    CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId, RunId, Sha,
+    CodebaseId, CommentId, DeliveryId, InstallationId, IssueNumber, JobId, PullNumber, RepoName, RepositoryId,
+    ReviewId, RunId, Sha,
 };
 pub use job::{
-    Asker, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget, TestTarget,
-    UnknownWord, command_group, contribution_key, fix_group, issue_group, test_group,
+    Asker, AuditTarget, Class, CommandTarget, ContributeTarget, FixTarget, Job, MonitorTarget, Pinned, ReviewTarget,
+    TestTarget, UnknownWord, audit_key, command_group, contribution_key, fix_group, issue_group, test_group,
 };
 pub use linters::{LINTERS, LinterRun, Linters};
 pub use outcome::{AbsentReviewer, Coverage, NotRead, OnUnreviewed, Outcome, Reading, Subject};

@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Host;
-use crate::app;
 use crate::app::local::Watch;
+use crate::app::{self, Desk, desk};
 use crate::artifact::Fault;
 
 /// Two notices of progress are at least so far apart.
@@ -95,8 +95,16 @@ impl Call {
     }
 
     /// The folder of the server whose runs are shown.
-    pub(super) fn state(&self) -> Option<&Path> {
-        self.host.0.state.as_deref()
+    pub(super) fn state(&self) -> &Path {
+        &self.host.0.state
+    }
+
+    /// Where codebases come in.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(super) async fn desk(&self) -> Result<&Desk, Trouble> {
+        self.host.desk().await
     }
 
     pub(super) fn resolve(&self, named: Option<&str>) -> Result<PathBuf, Trouble> {
@@ -156,18 +164,36 @@ impl Trouble {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = format!("{}.", self.text.trim_end_matches('.'));
+        let mut text = sentence(&self.text);
         for fault in &self.faults {
             text.push_str("\n- ");
             text.push_str(fault);
         }
         if let Some(hint) = &self.hint {
             text.push_str("\n\n");
-            text.push_str(hint);
-            text.push('.');
+            text.push_str(&sentence(hint));
         }
         text
     }
+}
+
+impl From<desk::Problem> for Trouble {
+    fn from(problem: desk::Problem) -> Self {
+        let hint = match &problem {
+            desk::Problem::NoCodebase(_) => Some("upload it again with upload_codebase".to_owned()),
+            desk::Problem::Busy => Some("try again in a moment".to_owned()),
+            desk::Problem::Failed(error) => error.hint(),
+            _ => None,
+        };
+        Self { hint, ..Self::new(crate::stdx::error::chain(&problem)) }
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let text: String = first.chain(letters).collect();
+    format!("{}.", text.trim_end_matches('.'))
 }
 
 impl From<app::Error> for Trouble {

@@ -19,7 +19,11 @@ mod wire;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::app::Desk;
+use crate::app::desk::Private;
+use call::Trouble;
 
 pub use http::{PATH, router};
 pub use roots::{NoRoot, Roots};
@@ -27,13 +31,13 @@ pub use server::Server;
 pub use stdio::serve;
 
 /// What the tools work with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Host(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     roots: Roots,
-    state: Option<PathBuf>,
+    state: PathBuf,
+    desk: Desks,
     /// Calls that work at once; the others wait. Each uses every processor that it can get.
     slots: Semaphore,
 }
@@ -42,8 +46,32 @@ struct Inner {
 const SLOTS: usize = 4;
 
 impl Host {
-    /// `state` is the folder of the server whose runs are shown; without one there are none.
-    pub fn new(roots: Roots, state: Option<PathBuf>) -> Self {
-        Self(Arc::new(Inner { roots, state, slots: Semaphore::new(SLOTS) }))
+    /// For one client: codebases are taken and reviewed in this process, and gone with it. `state` is the folder of the server
+    /// whose runs are shown.
+    pub fn alone(roots: Roots, state: PathBuf) -> Self {
+        Self::new(roots, state, Desks::Private(OnceCell::new()))
     }
+
+    /// For the clients of a server that works on `state`.
+    pub fn serving(roots: Roots, state: PathBuf, desk: Desk) -> Self {
+        Self::new(roots, state, Desks::Served(desk))
+    }
+
+    fn new(roots: Roots, state: PathBuf, desk: Desks) -> Self {
+        Self(Arc::new(Inner { roots, state, desk, slots: Semaphore::new(SLOTS) }))
+    }
+
+    /// Where codebases come in.
+    async fn desk(&self) -> Result<&Desk, Trouble> {
+        match &self.0.desk {
+            Desks::Served(desk) => Ok(desk),
+            Desks::Private(cell) => Ok(cell.get_or_try_init(Private::open).await?.desk()),
+        }
+    }
+}
+
+/// A server's own, or one that is opened when it is first needed.
+enum Desks {
+    Served(Desk),
+    Private(OnceCell<Private>),
 }

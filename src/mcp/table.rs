@@ -19,8 +19,6 @@ use crate::artifact::{check, form};
 pub(super) enum Effect {
     /// Nothing.
     Reads,
-    /// Adds what was not there; the same call again adds nothing more.
-    Adds,
     /// Adds something with each call.
     AddsAgain,
     /// Changes or ends what is there; the same call again changes nothing more.
@@ -40,7 +38,20 @@ pub(super) trait Tool {
     fn run(input: Self::Input, call: &Call) -> impl Future<Output = Result<Answer, Trouble>> + Send;
 }
 
-type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Trouble>> + Send + 'a>>;
+pub(super) type Running<'a> = Pin<Box<dyn Future<Output = Result<Answer, Trouble>> + Send + 'a>>;
+
+type Run = for<'a> fn(Value, &'a Call) -> Running<'a>;
+
+/// A tool whose arguments are judged by whoever does the work: the schema is for its callers.
+pub(super) struct Judged {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) about: &'static str,
+    pub(super) effect: Effect,
+    pub(super) input: fn() -> Value,
+    pub(super) output: fn() -> Value,
+    pub(super) run: Run,
+}
 
 /// One tool, as the door sees it.
 pub(super) struct Definition {
@@ -50,7 +61,9 @@ pub(super) struct Definition {
     effect: Effect,
     input: fn() -> Value,
     output: fn() -> Value,
-    run: for<'a> fn(Value, &'a Call) -> Running<'a>,
+    run: Run,
+    /// Whoever does the work judges the arguments.
+    judged_there: bool,
     made: OnceLock<Made>,
 }
 
@@ -75,8 +88,14 @@ impl Definition {
                     T::run(input, call).await
                 })
             },
+            judged_there: false,
             made: OnceLock::new(),
         }
+    }
+
+    pub(super) const fn judged_by_whoever_works(tool: Judged) -> Self {
+        let Judged { name, title, about, effect, input, output, run } = tool;
+        Self { name, title, about, effect, input, output, run, judged_there: true, made: OnceLock::new() }
     }
 
     pub(super) fn listed(&self) -> &Listed {
@@ -92,6 +111,9 @@ impl Definition {
         // Many hosts write null for what they leave out.
         arguments.retain(|_, value| !value.is_null());
         let arguments = Value::Object(arguments);
+        if self.judged_there {
+            return (self.run)(arguments, call).await;
+        }
         let faults = check::against(&self.made().validator, &arguments);
         if faults.is_empty() { (self.run)(arguments, call).await } else { Err(Trouble::arguments(&faults)) }
     }

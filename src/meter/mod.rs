@@ -42,7 +42,7 @@ pub const REFUSALS: [&str; 9] =
     ["unsigned", "too-large", "too-slow", "crowded", "broken-off", "content-type", "malformed", "method", "not-stored"];
 /// How an attempt at a job ends.
 const ATTEMPTS: [&str; 6] = ["completed", "retried", "postponed", "discarded", "cancelled", "lease-lost"];
-const FLOWS: [&str; 5] = ["review", "fix", "test", "contribute", "monitor"];
+const FLOWS: [&str; 6] = ["review", "fix", "test", "contribute", "monitor", "audit"];
 const RUN_OUTCOMES: [&str; 17] = [
     "clean",
     "findings",

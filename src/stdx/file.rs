@@ -73,11 +73,24 @@ pub fn remove_unfinished(dir: &Path) -> io::Result<()> {
 /// # Errors
 /// `AlreadyExists` when the name is taken, be it by a link that leads nowhere; else the I/O error, and the file is gone then.
 pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+    let mut file = open_new(path, Mode::RUSR | Mode::WUSR)?;
     file.write_all(bytes).inspect_err(|_| {
         let _ = fs::remove_file(path);
     })
+}
+
+/// Makes a file that its owner alone may write and everybody may read, for whoever has more to write than fits into memory.
+/// Not synced; whoever cannot write it to its end removes it.
+///
+/// # Errors
+/// As [`create_new`].
+pub fn open_new_readable(path: &Path) -> io::Result<File> {
+    open_new(path, Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH)
+}
+
+fn open_new(path: &Path, mode: Mode) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, mode)?))
 }
 
 /// Writes beside, as `<path>.tmp`, and renames: a reader sees the old content or the new one. Not synced, and for one writer at

@@ -30,6 +30,8 @@ pub struct Limits {
     pub header: Duration,
     /// Until when a request's body must be there.
     pub body: Duration,
+    /// Paths whose bodies may be as long in coming as they like, and how long each may be silent.
+    pub patient: Vec<(&'static str, Duration)>,
     /// How many connections are open at once. One more closes one that has been idle for half a second, or waits.
     pub connections: usize,
     /// How long open requests may go on after shutdown was asked for.
@@ -41,6 +43,7 @@ impl Default for Limits {
         Self {
             header: Duration::from_secs(5),
             body: Duration::from_secs(10),
+            patient: Vec::new(),
             connections: 512,
             grace: Duration::from_secs(10),
         }
@@ -106,7 +109,8 @@ async fn connection(stream: TcpStream, router: Router, peer: Arc<Peer>, shutdown
     let service = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
         let busy = Busy::new(peer.clone());
-        let mut request = request.map(|body| Body::new(Timed::new(body, limits.body)));
+        let patience = limits.patient.iter().find(|(path, _)| *path == request.uri().path()).map(|(_, silent)| *silent);
+        let mut request = request.map(|body| Body::new(Timed::new(body, limits.body, patience)));
         if let Some(address) = address {
             request.extensions_mut().insert(ConnectInfo(address));
         }
@@ -233,11 +237,13 @@ impl Drop for Busy {
 struct Timed {
     body: Incoming,
     deadline: Pin<Box<Sleep>>,
+    /// The deadline moves with every piece: this long a body may be silent.
+    patience: Option<Duration>,
 }
 
 impl Timed {
-    fn new(body: Incoming, within: Duration) -> Self {
-        Self { body, deadline: Box::pin(sleep(within)) }
+    fn new(body: Incoming, within: Duration, patience: Option<Duration>) -> Self {
+        Self { body, deadline: Box::pin(sleep(patience.unwrap_or(within))), patience }
     }
 }
 
@@ -247,6 +253,9 @@ impl hyper::body::Body for Timed {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            if let Some(patience) = self.patience {
+                self.deadline.as_mut().reset(Instant::now() + patience);
+            }
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         ready!(self.deadline.as_mut().poll(cx));

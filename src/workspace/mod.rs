@@ -5,6 +5,7 @@
 
 mod advertisement;
 mod ancestry;
+pub mod archive;
 mod attributes;
 mod base;
 mod branch;

@@ -8,13 +8,19 @@ const LONGEST_NAME: usize = 255;
 
 /// Why nothing is written at a path, if so.
 pub(super) fn refuse_path(path: &str, limits: &Limits) -> Option<&'static str> {
+    refuse_shape(path, limits.depth)
+        .or_else(|| path.split('/').any(is_git).then_some("some systems take it for git's own folder"))
+}
+
+/// The same, but for git's own folder.
+pub(super) fn refuse_shape(path: &str, depth: usize) -> Option<&'static str> {
     if path.is_empty() {
         return Some("it is empty");
     }
     if path.len() > LONGEST_PATH || path.split('/').any(|name| name.len() > LONGEST_NAME) {
         return Some("it is too long");
     }
-    if path.split('/').count() > limits.depth {
+    if path.split('/').count() > depth {
         return Some("it lies too deep");
     }
     if path.starts_with('/') {
@@ -28,7 +34,6 @@ fn refuse_name(name: &str) -> Option<&'static str> {
         "" => Some("a folder on its way has no name"),
         "." | ".." => Some("it leads elsewhere"),
         _ if name.contains('\\') => Some("it holds a backslash, which some systems take for a slash"),
-        _ if is_git(name) => Some("some systems take it for git's own folder"),
         _ if name.chars().any(char::is_control) => Some("it holds control characters"),
         _ if name.chars().any(is_unseen) => Some("it holds characters that cannot be seen"),
         _ => None,
@@ -37,7 +42,7 @@ fn refuse_name(name: &str) -> Option<&'static str> {
 
 /// `.git` as HFS+ and NTFS may spell it: with characters that are not looked at, another case, dots and spaces behind, a
 /// stream behind a colon, or under its short name.
-fn is_git(name: &str) -> bool {
+pub(super) fn is_git(name: &str) -> bool {
     let seen: String = name.chars().filter(|c| !is_unseen(*c)).flat_map(char::to_lowercase).collect();
     let seen = seen.split(':').next().unwrap_or_default().trim_end_matches([' ', '.']);
     let short = seen.strip_prefix("git~").or_else(|| seen.strip_prefix("gi7eba~"));

@@ -91,7 +91,7 @@ impl Listed {
     }
 }
 
-fn list(root: &Path) -> ignore::Walk {
+pub(super) fn list(root: &Path) -> ignore::Walk {
     WalkBuilder::new(root)
         .follow_links(false)
         .hidden(false)

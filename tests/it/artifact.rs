@@ -279,8 +279,14 @@ fn s0_14_an_unknown_field_is_refused_in_what_we_write_and_tolerated_in_what_we_r
             more.pointer_mut(&pointer).unwrap()["surprise"] = json!({ "of": "ours" });
             let place = dotted(&format!("{pointer}/surprise"));
             let want = format!("{place}: is no field that is known");
-            assert_eq!(errors(form.name, &more), [""; 0], "{name}: {pointer}");
-            let warned: Vec<String> = form.check(&more).iter().map(Fault::to_string).collect();
+            // What a tool takes is refused wherever it is read.
+            if form.name.starts_with("create-") {
+                assert_eq!(errors(form.name, &more), [want.as_str()], "{name}: {pointer}");
+            } else {
+                assert_eq!(errors(form.name, &more), [""; 0], "{name}: {pointer}");
+            }
+            let warned: Vec<String> =
+                form.check(&more).iter().map(Fault::to_string).filter(|told| told.contains("surprise")).collect();
             assert_eq!(warned, [want.as_str()], "{name}: {pointer}");
             let own: Vec<String> =
                 form.check_own(&more).iter().filter(|fault| fault.is_error()).map(Fault::to_string).collect();

@@ -4,10 +4,16 @@
 //! Error codes: `ERR_001` is the sender's (400), every other is ours (500). Nothing here asks a model or the network, so a
 //! failure would be the same again: nothing is retried.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::documentation;
-use super::items::{self, Reading};
+use super::items::{self, Asked, Reading};
 use crate::analysis::Engine;
 use crate::artifact::server::{
     AdviceItem, Aggregate, ChecklistInput, CodeFile, Codebase, CriticalItem, DebtItem, DocumentationInput,
@@ -20,49 +26,153 @@ pub use super::checklist::{Question, checklist, questions};
 
 const MASTER: &str = "master";
 
+/// The agents in their order.
+pub const ORDER: [Category; 4] = [Category::Documentation, Category::Debt, Category::Improvement, Category::Critical];
+
+/// What one agent answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    Documentation(DocumentationMap),
+    Debt(Vec<DebtItem>),
+    Improvement(Vec<ImprovementItem>),
+    Critical(Vec<CriticalItem>),
+}
+
+impl Part {
+    /// How many documents or items it is.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Documentation(map) => map.len(),
+            Self::Debt(items) => items.len(),
+            Self::Improvement(items) => items.len(),
+            Self::Critical(items) => items.len(),
+        }
+    }
+
+    /// As it is stored.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON, which no part of ours is.
+    pub fn to_value(&self) -> serde_json::Result<Value> {
+        match self {
+            Self::Documentation(map) => serde_json::to_value(map),
+            Self::Debt(items) => serde_json::to_value(items),
+            Self::Improvement(items) => serde_json::to_value(items),
+            Self::Critical(items) => serde_json::to_value(items),
+        }
+    }
+
+    /// What was stored of an agent.
+    ///
+    /// # Errors
+    /// It is not what this agent answers.
+    pub fn from_value(agent: Category, value: &Value) -> serde_json::Result<Self> {
+        Ok(match agent {
+            Category::Documentation => Self::Documentation(DocumentationMap::deserialize(value)?),
+            Category::Debt => Self::Debt(Vec::deserialize(value)?),
+            Category::Improvement => Self::Improvement(Vec::deserialize(value)?),
+            Category::Critical => Self::Critical(Vec::deserialize(value)?),
+        })
+    }
+}
+
+impl Aggregate {
+    /// Nothing yet.
+    pub fn begin() -> Self {
+        Self {
+            documentation: DocumentationMap::new(),
+            debt: Vec::new(),
+            improvement: Vec::new(),
+            critical: Vec::new(),
+            errors: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in what an agent came to.
+    pub fn take(&mut self, part: Result<Part, AgentError>) {
+        match part {
+            Ok(Part::Documentation(map)) => self.documentation = map,
+            Ok(Part::Debt(items)) => self.debt = items,
+            Ok(Part::Improvement(items)) => self.improvement = items,
+            Ok(Part::Critical(items)) => self.critical = items,
+            Err(error) => {
+                self.errors.insert(error.agent_name.clone(), error);
+            }
+        }
+    }
+}
+
+/// One codebase under review: each agent is asked for its part, on whatever thread, and the files are read once for all.
+pub struct Auditing {
+    engine: Arc<Engine>,
+    codebase: Codebase,
+    reading: OnceLock<Result<Reading, AgentError>>,
+    stop: CancellationToken,
+}
+
+impl Auditing {
+    /// # Errors
+    /// `ERR_001` when the request itself is not valid.
+    pub fn new(
+        engine: Arc<Engine>,
+        request: &ReviewRequest,
+        codebase: Codebase,
+        stop: CancellationToken,
+    ) -> Result<Self, AgentError> {
+        if request.id.trim().is_empty() {
+            items::invalid(MASTER, vec!["id: empty".to_owned()])?;
+        }
+        Ok(Self { engine, codebase, reading: OnceLock::new(), stop })
+    }
+
+    /// What an agent answers, validated. It may take minutes of a thread; told to stop it ends soon, with nothing of use.
+    ///
+    /// # Errors
+    /// Why it has no part in the review, as the aggregate says it.
+    pub fn part(&self, agent: Category) -> Result<Part, AgentError> {
+        let part = match agent {
+            Category::Documentation => documented(&self.codebase).map(Part::Documentation),
+            Category::Debt => self.asked(agent, debt_of).map(Part::Debt),
+            Category::Improvement => self.asked(agent, improvement_of).map(Part::Improvement),
+            Category::Critical => self.asked(agent, critical_of).map(Part::Critical),
+        };
+        part.inspect_err(|error| {
+            tracing::warn!(
+                agent = error.agent_name,
+                code = error.code,
+                files = self.codebase.files.len(),
+                retries = 0,
+                "an agent of the review failed: {}",
+                error.message
+            );
+        })
+    }
+
+    fn asked<T>(
+        &self,
+        agent: Category,
+        answer: impl FnOnce(&Reading, Asked<'_>) -> Result<T, AgentError>,
+    ) -> Result<T, AgentError> {
+        let files = &self.codebase.files;
+        let read = || attempt(MASTER, || Ok(Reading::of(&self.engine, files, &self.stop)), |_| Vec::new());
+        let reading = self.reading.get_or_init(read).as_ref();
+        if self.stop.is_cancelled() {
+            return Err(ErrorCode::ReviewAnalysisFailed.error(agent.name(), "it was told to stop"));
+        }
+        let reading = reading.map_err(|error| AgentError { agent_name: agent.name().to_owned(), ..error.clone() })?;
+        answer(reading, Asked { files, checklist: &checklist(agent) })
+    }
+}
+
 /// Reviews a codebase by the built-in checklists.
 ///
 /// # Errors
 /// `ERR_001` when the request itself is not valid. What one agent cannot do stands in the aggregate.
-pub fn review(engine: &Engine, request: &ReviewRequest, codebase: Codebase) -> Result<Aggregate, AgentError> {
-    if request.id.trim().is_empty() {
-        items::invalid(MASTER, vec!["id: empty".to_owned()])?;
-    }
-    let input = DocumentationInput { codebase };
-    let mut aggregate = Aggregate {
-        documentation: DocumentationMap::new(),
-        debt: Vec::new(),
-        improvement: Vec::new(),
-        critical: Vec::new(),
-        errors: std::collections::BTreeMap::new(),
-    };
-    let mut failed = |error: AgentError| {
-        tracing::warn!(agent = error.agent_name, code = error.code, "an agent of the review failed: {}", error.message);
-        aggregate.errors.insert(error.agent_name.clone(), error);
-    };
-    match document(&input) {
-        Ok(map) => aggregate.documentation = map,
-        Err(error) => failed(error),
-    }
-    let files = input.codebase.files;
-    let reading = attempt(MASTER, || Ok(Reading::of(engine, &files)), |_| Vec::new());
-    let read = |agent: Category| {
-        reading.as_ref().map_err(|error| AgentError { agent_name: agent.name().to_owned(), ..error.clone() })
-    };
-    let mut asked = ChecklistInput { files, checklist: checklist(Category::Debt) };
-    match read(Category::Debt).and_then(|reading| debt_of(reading, &asked)) {
-        Ok(items) => aggregate.debt = items,
-        Err(error) => failed(error),
-    }
-    asked.checklist = checklist(Category::Improvement);
-    match read(Category::Improvement).and_then(|reading| improvement_of(reading, &asked)) {
-        Ok(items) => aggregate.improvement = items,
-        Err(error) => failed(error),
-    }
-    asked.checklist = checklist(Category::Critical);
-    match read(Category::Critical).and_then(|reading| critical_of(reading, &asked)) {
-        Ok(items) => aggregate.critical = items,
-        Err(error) => failed(error),
+pub fn review(engine: &Arc<Engine>, request: &ReviewRequest, codebase: Codebase) -> Result<Aggregate, AgentError> {
+    let auditing = Auditing::new(Arc::clone(engine), request, codebase, CancellationToken::new())?;
+    let mut aggregate = Aggregate::begin();
+    for agent in ORDER {
+        aggregate.take(auditing.part(agent));
     }
     Ok(aggregate)
 }
@@ -72,9 +182,13 @@ pub fn review(engine: &Engine, request: &ReviewRequest, codebase: Codebase) -> R
 /// # Errors
 /// `ERR_001` with every fault of the input; `REVIEW_001` when it stopped unexpectedly.
 pub fn document(input: &DocumentationInput) -> Result<DocumentationMap, AgentError> {
+    documented(&input.codebase)
+}
+
+fn documented(codebase: &Codebase) -> Result<DocumentationMap, AgentError> {
     let work = || {
-        items::invalid(documentation::AGENT, items::files(&input.codebase.files))?;
-        Ok(documentation::document(input))
+        items::invalid(documentation::AGENT, items::files(&codebase.files))?;
+        Ok(documentation::document(codebase))
     };
     attempt(documentation::AGENT, work, documentation::faults)
 }
@@ -84,7 +198,7 @@ pub fn document(input: &DocumentationInput) -> Result<DocumentationMap, AgentErr
 /// # Errors
 /// `ERR_001` with every fault of the input; `REVIEW_001` when it stopped unexpectedly.
 pub fn debt(engine: &Engine, input: &ChecklistInput) -> Result<Vec<DebtItem>, AgentError> {
-    debt_of(&reading(engine, Category::Debt, &input.files)?, input)
+    debt_of(&reading(engine, Category::Debt, &input.files)?, input.into())
 }
 
 /// The improvement agent (S0.9, S0.11).
@@ -92,7 +206,7 @@ pub fn debt(engine: &Engine, input: &ChecklistInput) -> Result<Vec<DebtItem>, Ag
 /// # Errors
 /// `ERR_001` with every fault of the input; `REVIEW_001` when it stopped unexpectedly.
 pub fn improvement(engine: &Engine, input: &ChecklistInput) -> Result<Vec<ImprovementItem>, AgentError> {
-    improvement_of(&reading(engine, Category::Improvement, &input.files)?, input)
+    improvement_of(&reading(engine, Category::Improvement, &input.files)?, input.into())
 }
 
 /// The critical agent (S0.9, S0.12).
@@ -100,7 +214,7 @@ pub fn improvement(engine: &Engine, input: &ChecklistInput) -> Result<Vec<Improv
 /// # Errors
 /// `ERR_001` with every fault of the input; `REVIEW_001` when it stopped unexpectedly.
 pub fn critical(engine: &Engine, input: &ChecklistInput) -> Result<Vec<CriticalItem>, AgentError> {
-    critical_of(&reading(engine, Category::Critical, &input.files)?, input)
+    critical_of(&reading(engine, Category::Critical, &input.files)?, input.into())
 }
 
 /// The HTTP status that an error stands for (S0.3, S0.13).
@@ -109,14 +223,14 @@ pub fn status(error: &AgentError) -> u16 {
 }
 
 fn reading(engine: &Engine, agent: Category, files: &[CodeFile]) -> Result<Reading, AgentError> {
-    attempt(agent.name(), || Ok(Reading::of(engine, files)), |_| Vec::new())
+    attempt(agent.name(), || Ok(Reading::of(engine, files, &CancellationToken::new())), |_| Vec::new())
 }
 
-fn debt_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<DebtItem>, AgentError> {
+fn debt_of(reading: &Reading, input: Asked<'_>) -> Result<Vec<DebtItem>, AgentError> {
     attempt("debt", || items::debt(reading, input), |found| faults(input, found.iter().map(said)))
 }
 
-fn improvement_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<ImprovementItem>, AgentError> {
+fn improvement_of(reading: &Reading, input: Asked<'_>) -> Result<Vec<ImprovementItem>, AgentError> {
     attempt("improvement", || items::improvement(reading, input), |found| faults(input, found.iter().map(said)))
 }
 
@@ -124,15 +238,15 @@ fn said<T>(item: &AdviceItem<T>) -> (String, u32, String, String) {
     (item.file.clone(), item.line, item.description.clone(), item.suggestion.clone())
 }
 
-fn critical_of(reading: &Reading, input: &ChecklistInput) -> Result<Vec<CriticalItem>, AgentError> {
+fn critical_of(reading: &Reading, input: Asked<'_>) -> Result<Vec<CriticalItem>, AgentError> {
     let said = |item: &CriticalItem| (item.file.clone(), item.line, item.description.clone(), item.remediation.clone());
     attempt("critical", || items::critical(reading, input), |found| faults(input, found.iter().map(said)))
 }
 
-fn faults(input: &ChecklistInput, said: impl Iterator<Item = (String, u32, String, String)>) -> Vec<String> {
+fn faults(input: Asked<'_>, said: impl Iterator<Item = (String, u32, String, String)>) -> Vec<String> {
     let said: Vec<_> = said.collect();
     items::faults(
-        &input.files,
+        input.files,
         said.iter().map(|(file, line, what, advice)| (file.as_str(), *line, what.as_str(), advice.as_str())),
     )
 }

@@ -2,15 +2,30 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use tokio_util::sync::CancellationToken;
+
 use super::checklist::questions;
 use super::{measure, parallel};
 use crate::analysis::{Engine, links};
 use crate::artifact::server::{
-    AdviceItem, ChecklistInput, CodeFile, CriticalItem, CriticalSeverity, CriticalType, DebtItem, DebtType,
-    ImprovementItem, ImprovementType, ItemSeverity,
+    AdviceItem, ChecklistInput, ChecklistItem, CodeFile, CriticalItem, CriticalSeverity, CriticalType, DebtItem,
+    DebtType, ImprovementItem, ImprovementType, ItemSeverity,
 };
 use crate::artifact::{AgentError, ErrorCode};
 use crate::domain::{Category, Finding, Severity};
+
+/// What a reviewer is asked, wherever its files are held.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) files: &'a [CodeFile],
+    pub(super) checklist: &'a [ChecklistItem],
+}
+
+impl<'a> From<&'a ChecklistInput> for Asked<'a> {
+    fn from(input: &'a ChecklistInput) -> Self {
+        Self { files: &input.files, checklist: &input.checklist }
+    }
+}
 
 /// Files as the engine read them, once for all reviewers.
 pub(super) struct Reading {
@@ -19,13 +34,17 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(engine: &Engine, files: &[CodeFile]) -> Self {
+    /// What is left when it is told to stop is not read, and the reading of no use.
+    pub(super) fn of(engine: &Engine, files: &[CodeFile], stop: &CancellationToken) -> Self {
         let paths: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let folders: HashSet<&str> =
             paths.iter().flat_map(|path| path.match_indices('/').filter_map(|(at, _)| path.get(..at))).collect();
         let exists =
             |path: &str| path.is_empty() || paths.contains(path) || folders.contains(path.trim_end_matches('/'));
         let found = parallel::map(files, |CodeFile { path, content }| {
+            if stop.is_cancelled() {
+                return Vec::new();
+            }
             let mut found = engine.scan(path, content).findings;
             if crate::analysis::skip_reason(path, content.as_bytes()).is_none() {
                 found.extend(measure::findings(path, content));
@@ -43,7 +62,7 @@ impl Reading {
     }
 
     /// What answers the questions of a checklist.
-    fn answers(&self, category: Category, input: &ChecklistInput) -> impl Iterator<Item = &Finding> {
+    fn answers<'s>(&'s self, category: Category, input: Asked<'_>) -> impl Iterator<Item = &'s Finding> + use<'s> {
         let asked: HashSet<&str> = input.checklist.iter().map(|item| item.id.as_str()).collect();
         let answering: HashSet<&str> = questions(category)
             .iter()
@@ -57,13 +76,13 @@ impl Reading {
 
 /// # Errors
 /// `ERR_001` with every fault of the input.
-pub(super) fn debt(reading: &Reading, input: &ChecklistInput) -> Result<Vec<DebtItem>, AgentError> {
+pub(super) fn debt(reading: &Reading, input: Asked<'_>) -> Result<Vec<DebtItem>, AgentError> {
     advised(reading, Category::Debt, DebtType::Debt, input)
 }
 
 /// # Errors
 /// `ERR_001` with every fault of the input.
-pub(super) fn improvement(reading: &Reading, input: &ChecklistInput) -> Result<Vec<ImprovementItem>, AgentError> {
+pub(super) fn improvement(reading: &Reading, input: Asked<'_>) -> Result<Vec<ImprovementItem>, AgentError> {
     advised(reading, Category::Improvement, ImprovementType::Improvement, input)
 }
 
@@ -71,7 +90,7 @@ fn advised<T: Copy>(
     reading: &Reading,
     category: Category,
     kind: T,
-    input: &ChecklistInput,
+    input: Asked<'_>,
 ) -> Result<Vec<AdviceItem<T>>, AgentError> {
     check(category, input)?;
     let item = |finding: &Finding| AdviceItem {
@@ -88,7 +107,7 @@ fn advised<T: Copy>(
 
 /// # Errors
 /// `ERR_001` with every fault of the input.
-pub(super) fn critical(reading: &Reading, input: &ChecklistInput) -> Result<Vec<CriticalItem>, AgentError> {
+pub(super) fn critical(reading: &Reading, input: Asked<'_>) -> Result<Vec<CriticalItem>, AgentError> {
     check(Category::Critical, input)?;
     let item = |finding: &Finding| CriticalItem {
         kind: CriticalType::Critical,
@@ -124,8 +143,8 @@ fn advice(finding: &Finding) -> String {
 }
 
 /// Everything that is wrong with an input, in one error.
-fn check(category: Category, input: &ChecklistInput) -> Result<(), AgentError> {
-    let mut faults = files(&input.files);
+fn check(category: Category, input: Asked<'_>) -> Result<(), AgentError> {
+    let mut faults = files(input.files);
     let prefix = |category: Category| match category {
         Category::Debt => "DEBT-",
         Category::Improvement => "IMPR-",

@@ -57,7 +57,11 @@ fn codebase_name(path: &Path) -> String {
     whole.file_name().map_or_else(|| "codebase".into(), |name| name.to_string_lossy().into_owned())
 }
 
-fn read(path: &Path, output: Option<&Path>) -> Result<(Codebase, Coverage), Error> {
+/// A codebase as it lies on the disk, without what lies below `output`; what `.gitignore` names is left out.
+///
+/// # Errors
+/// When the path is not there, or cannot be read at all.
+pub(in crate::app) fn read(path: &Path, output: Option<&Path>) -> Result<(Codebase, Coverage), Error> {
     // Its own pages would be read as the codebase's next time.
     let own = output.and_then(|dir| {
         let inner = dir.canonicalize().ok()?.strip_prefix(path.canonicalize().ok()?).ok()?.to_owned();

@@ -20,7 +20,8 @@ impl Watch {
         Self { cancel, tell: Arc::new(tell) }
     }
 
-    pub(super) fn say(&self, line: &str) {
+    /// Tells one line.
+    pub fn say(&self, line: &str) {
         (self.tell)(line);
     }
 

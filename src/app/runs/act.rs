@@ -77,14 +77,16 @@ pub async fn cancel(state: &Path, typed: &str) -> Result<Cancelled, Error> {
 /// There is no such run or no state, or it cannot be written.
 pub async fn retry(state: &Path, typed: &str) -> Result<Retry, Error> {
     const ANEW: &str = "comment `/swarm review` on the pull request, or label the issue again: that makes a new job";
+    const AGAIN: &str = "ask for another review of the codebase: `POST /trigger_review` makes a new job";
     let (store, run) = open(state, typed).await?;
+    let anew = if run.kind == "audit" { AGAIN } else { ANEW };
     let refused = |run: RunRow, why: String, hint: &str| {
         let why = format!("run {} {why}", run.id);
         Ok(Retry::Refused { run, why, hint: hint.to_owned() })
     };
-    let Some(id) = run.job else { return refused(run, "belongs to no job".into(), ANEW) };
+    let Some(id) = run.job else { return refused(run, "belongs to no job".into(), anew) };
     if store.job(id).await?.is_none() {
-        return refused(run, "is kept, but its job is not any more".into(), ANEW);
+        return refused(run, "is kept, but its job is not any more".into(), anew);
     }
     // An issue that came to nothing may come to something the next time; a review that was made is made.
     let completed = run.kind == "contribute" && run.state != RunState::Running;
@@ -106,7 +108,7 @@ pub async fn retry(state: &Path, typed: &str) -> Result<Retry, Error> {
                 Some(later) => format!("was followed by run {later}, which came to its end"),
                 None => "came to its end: there is nothing to try again".to_owned(),
             };
-            refused(run, why, ANEW)
+            refused(run, why, anew)
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! A rule looks at whatever is there, also where the shape is wrong elsewhere, so that every fault is told at once.
 
+mod agentd;
 mod plan;
 
+pub(super) use agentd::{create_proposal, create_review, create_spec, create_tasks};
 pub(super) use plan::{plan, task};
 
 use std::collections::BTreeMap;
@@ -31,9 +33,14 @@ fn inside(place: &Place, faults: &mut Vec<Fault>) {
 
 /// Of a list of objects, those that have an `id` which an earlier one has.
 fn unique_ids(list: &Place, faults: &mut Vec<Fault>) {
+    unique(list, "id", faults);
+}
+
+/// Of a list of objects, those whose field says what that of an earlier one says.
+fn unique(list: &Place, field: &str, faults: &mut Vec<Fault>) {
     let mut seen: BTreeMap<&str, String> = BTreeMap::new();
     for entry in list.entries() {
-        let id = entry.at("id");
+        let id = entry.at(field);
         let Some(text) = id.text() else { continue };
         match seen.get(text) {
             Some(first) => faults.push(id.error(format!("is {}, and so is the one of {first}", shown(id.value)))),

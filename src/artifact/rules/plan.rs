@@ -17,7 +17,7 @@ const MAX_TASKS: usize = 15;
 const MAX_CIRCLES: usize = 20;
 
 /// What waits for what, by ids.
-type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+pub(super) type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 pub(in crate::artifact) fn plan(document: &Place, faults: &mut Vec<Fault>) {
     let milestones = document.at("milestones");
@@ -97,7 +97,7 @@ fn dependencies(milestones: &Place, tasks: &[Place], faults: &mut Vec<Fault>) {
 }
 
 /// Tasks that wait for each other, each circle from the task that has to be done first on. A task stands in one circle at most.
-fn circles(mut before: Graph<'_>) -> Vec<Vec<&str>> {
+pub(super) fn circles(mut before: Graph<'_>) -> Vec<Vec<&str>> {
     let mut found: Vec<Vec<&str>> = Vec::new();
     let known: BTreeSet<&str> = before.keys().copied().collect();
     before.values_mut().for_each(|names| names.retain(|name| known.contains(name)));

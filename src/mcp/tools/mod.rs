@@ -1,5 +1,7 @@
 //! The tools.
 
+mod changes;
+mod codebases;
 pub(super) mod explain_rule;
 mod fix;
 mod plan;
@@ -14,13 +16,22 @@ use crate::domain::Finding;
 use crate::stdx::text::{count, visible_line};
 
 /// Every tool there is, in the order in which they are listed.
-pub(super) static TOOLS: [Definition; 8] = [
+pub(super) static TOOLS: [Definition; 17] = [
     Definition::of::<review::ReviewDiff>(),
     Definition::of::<review::ReviewRepository>(),
     Definition::of::<scan::Scan>(),
     Definition::of::<explain_rule::ExplainRule>(),
     Definition::of::<fix::ApplyFix>(),
     Definition::of::<plan::PlanIssue>(),
+    changes::PROPOSAL,
+    changes::SPEC,
+    changes::TASKS,
+    changes::REVIEW,
+    Definition::of::<changes::ListChanges>(),
+    Definition::of::<changes::ReadChange>(),
+    Definition::of::<codebases::Upload>(),
+    Definition::of::<codebases::Trigger>(),
+    Definition::of::<codebases::Results>(),
     Definition::of::<runs::RunStatus>(),
     Definition::of::<runs::CancelRun>(),
 ];

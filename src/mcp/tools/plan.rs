@@ -65,9 +65,10 @@ impl Tool for PlanIssue {
         }
         let _turn = call.turn().await?;
         let text = format!("{}\n{}", input.title.trim(), input.body);
-        let Planned { planning, mut warnings } = local::plan(&path, &text, input.obey_config, &call.watch()).await?;
+        let Planned { planning, mut warnings } =
+            local::plan(&path, &text, input.obey_config, None, &call.watch()).await?;
         let (answered, text) = match planning {
-            Planning::Planned { plan, validation } => {
+            Planning::Planned { plan, validation, .. } => {
                 warnings.extend(validation.warnings);
                 let text = local::plan_markdown(&plan);
                 (Answered { plan: Some(*plan), questions: Vec::new(), warnings }, text)

@@ -138,10 +138,7 @@ impl Listed {
 /// # Errors
 /// There is no state, or it cannot be read.
 pub(in crate::mcp) async fn archive(call: &Call) -> Result<Archive, Trouble> {
-    let Some(state) = call.state() else {
-        return Err(Trouble::new("this server shows no runs: it has no state folder").hint("name one with --state"));
-    };
-    Ok(Archive::open(state).await?)
+    Ok(Archive::open(call.state()).await?)
 }
 
 /// A run with all that is kept of it.
@@ -231,10 +228,7 @@ impl Tool for CancelRun {
     type Output = Stopped;
 
     async fn run(input: Which, call: &Call) -> Result<Answer, Trouble> {
-        let Some(state) = call.state() else {
-            return Err(Trouble::new("this server shows no runs: it has no state folder").hint("name one with --state"));
-        };
-        let (run, outcome, why, text) = match runs::cancel(state, &input.run).await? {
+        let (run, outcome, why, text) = match runs::cancel(call.state(), &input.run).await? {
             Cancelled::Asked { run, served: true, .. } => {
                 (run, "asked", None, "It was asked to stop, and does so within seconds.")
             }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use octoswarm::artifact::activity::ReviewActivity;
+use octoswarm::artifact::agentd::{CreateProposal, CreateReview, CreateSpec, CreateTasks};
 use octoswarm::artifact::code_review::CodeReview;
 use octoswarm::artifact::exchange::{
     AgentConfig, AgentError, AgentInput, AgentOutput, PipelineOptions, PipelineResult, ValidationResult,
@@ -66,6 +67,10 @@ pub fn through_the_type(name: &str, document: &Value) -> Value {
         reader::<Vec<DebtItem>>(),
         reader::<Vec<ImprovementItem>>(),
         reader::<Vec<CriticalItem>>(),
+        reader::<CreateProposal>(),
+        reader::<CreateSpec>(),
+        reader::<CreateTasks>(),
+        reader::<CreateReview>(),
     ];
     assert!(FORMS.iter().all(|form| readers.iter().any(|(of, _)| *of == form.name)), "a form without its reader");
     readers.iter().find(|(of, _)| *of == name).unwrap().1(document)

@@ -89,6 +89,18 @@ pub fn is_optional(form: &str, pointer: &str) -> bool {
         "review-request" => pointer == "/params",
         "review-aggregate" => pointer == "/errors",
         "agent-config" | "pipeline-options" => true,
+        "create-proposal" => {
+            pointer.starts_with("/impact/")
+                && !["/scope", "/affected_files", "/0/id"].iter().any(|end| pointer.ends_with(end))
+        }
+        "create-spec" => {
+            ["/priority", "/given", "/flow_diagram", "/data_model"].iter().any(|end| pointer.ends_with(end))
+        }
+        "create-tasks" => pointer.ends_with("/spec_ref") || pointer.ends_with("/depends"),
+        "create-review" => {
+            let free = ["/issues", "/test_results", "/category", "/file", "/line", "/recommendation"];
+            free.iter().any(|end| pointer.ends_with(end))
+        }
         // What was found out before a failure stays beside it; the rest of the frame does not.
         _ => false,
     };

@@ -380,6 +380,7 @@ fn config(github: &GitHubBox, state: &tempfile::TempDir, retention: Duration) ->
         metrics: Metrics::default(),
         agents: Default::default(),
         sandbox: Default::default(),
+        api: None,
         tuning: Tuning {
             workers: 4,
             write_pace: Duration::ZERO,

@@ -17,14 +17,14 @@ mod source;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::artifact::server::{DocumentationInput, DocumentationMap};
+use crate::artifact::server::{Codebase, DocumentationMap};
 use source::Source;
 
 pub(super) const AGENT: &str = "documentation";
 
 /// File name to content. Of an empty codebase, one page that says so.
-pub(super) fn document(input: &DocumentationInput) -> DocumentationMap {
-    if input.codebase.files.iter().all(|file| file.content.trim().is_empty()) {
+pub(super) fn document(codebase: &Codebase) -> DocumentationMap {
+    if codebase.files.iter().all(|file| file.content.trim().is_empty()) {
         let page = markdown::failure(
             "Documentation",
             "the codebase holds no file with text.",
@@ -32,7 +32,7 @@ pub(super) fn document(input: &DocumentationInput) -> DocumentationMap {
         );
         return DocumentationMap::from([("README.md".to_owned(), page)]);
     }
-    let source = Source::read(&input.codebase);
+    let source = Source::read(codebase);
     let endpoints = routes::endpoints(&source);
     let graph = modules::graph(&source);
     let mut map = DocumentationMap::new();
