@@ -50,8 +50,10 @@ export default async function check(t) {
   await endings(t, material, log);
 
   const command = [OCTOSWARM, "mcp", "--root", material.root, "--state", material.state];
-  await inspected(t, inspector(command), listed, "stdio");
-  await pythonClients(t, { command, log: join(t.folder, "mcp-python.log") }, listed, "stdio");
+  await Promise.all([
+    inspected(t, inspector(command), listed, "stdio"),
+    pythonClients(t, { command, log: join(t.folder, "mcp-python.log") }, listed, "stdio"),
+  ]);
   tally.note("spoken raw: 2025-06-18, 2025-11-25, 2026-07-28; by the Inspector: 2025-06-18; by mcp and fastmcp: 2025-11-25, 2026-07-28");
 }
 
@@ -224,7 +226,7 @@ async function endings(t, material, log) {
   // Nobody reads any more.
   const unread = begun();
   unread.stdout.destroy();
-  unread.stdin.write(line(1).repeat(50));
+  unread.stdin.write(Array.from({ length: 50 }, (_, at) => line(at)).join(""));
   const code = await ended(unread);
   tally.that(code === 0, `stdio: without a reader it ended with ${code}`);
 

@@ -1,9 +1,10 @@
 // What is asked of the MCP server over either transport and in every revision.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { INVALID_PARAMS, METHOD_NOT_FOUND, MODERN, REVISIONS, SECRET, Tools } from "./mcp.js";
+import { replaced, sample, texts } from "./sample.js";
 
 /** Arguments with which a tool does something; one that is not named here is called without any, and may refuse that. */
 const USE = {
@@ -155,7 +156,7 @@ export async function wrong({ tally }, speaker, protocol, listed) {
 async function refusedUnknown(refused, speaker) {
   for (const method of ["no/such/method", "", "tools/list ", "TOOLS/LIST"]) await refused(METHOD_NOT_FOUND, method, {});
   // Removed by the newest revision.
-  if (speaker.revision === MODERN) for (const method of ["ping", "initialize", "logging/setLevel"]) await refused(METHOD_NOT_FOUND, method, {});
+  if (speaker.revision === MODERN) for (const method of ["ping", "logging/setLevel", "resources/subscribe"]) await refused(METHOD_NOT_FOUND, method, {});
 }
 
 const ofAnotherType = (schema) => {
@@ -163,7 +164,8 @@ const ofAnotherType = (schema) => {
   return types.includes("string") ? { text: 1 } : types.includes("array") ? "text" : types.includes("boolean") ? "yes" : "many";
 };
 
-/** Strings that mean something else elsewhere. Those of `OUTSIDE` are paths that lead out of every root. */
+/** Paths that lead out of every root, so many of them, and texts that mean something else elsewhere. */
+const OUTSIDE = 6;
 const outside = (material) => ["../secret.txt", "src/../../secret.txt", material.secret, "/etc/passwd", "/proc/self/environ", "link/secret.txt"];
 const HOSTILE = [
   "a\u0000b", "-rf", "--output=pwned", "--upload-pack=touch pwned", "src\nevil", "$(touch pwned)", "`touch pwned`; touch pwned", "~/x",
@@ -179,23 +181,22 @@ export async function hostile({ tally }, speaker, protocol, listed, material, th
   const values = [...outside(material), ...HOSTILE];
   let calls = 0;
   for (const { name, inputSchema } of listed.tools) {
-    for (const [field, schema] of Object.entries(inputSchema.properties ?? {})) {
-      const single = [schema.type].flat().includes("string");
-      const many = schema.items && [schema.items.type].flat().includes("string");
-      if (!single && !many) continue;
-      // A plan for each of them takes a while.
+    const given = { ...sample(inputSchema), ...USE[name], ...(inputSchema.properties?.dry_run && { dry_run: true }) };
+    if (name === "apply_fix") given.fingerprints = [];
+    const ways = texts({ ...given, ...(name === "apply_fix" && { fingerprints: [""] }) });
+    judged.that(ways.length > 0 || !JSON.stringify(inputSchema).includes('"string"'), `${name} takes texts, and none was found`);
+    for (const way of ways) {
       for (const [at, value] of values.entries()) {
-        if (!thorough && (at + calls) % 3 !== 0 && !outside(material).includes(value)) continue;
-        const given = { ...USE[name], ...(inputSchema.properties.dry_run && { dry_run: true }), [field]: many ? [value] : value };
-        const { result, error } = await judged.ask("tools/call", { name, arguments: given });
+        if (!thorough && (at + calls) % 4 !== 0 && at >= OUTSIDE) continue;
+        const { result, error } = await judged.ask("tools/call", { name, arguments: replaced(given, way, value) });
         calls += 1;
-        const where = `${name} with ${field} ${JSON.stringify(value).slice(0, 60)}`;
+        const where = `${name} with ${way.join(".")} ${JSON.stringify(value).slice(0, 60)}`;
         if (result) tally.judged(tools.judge(name, result).map((problem) => `${judged.place}: ${where}: ${problem}`));
         const said = JSON.stringify(result ?? error);
         judged.that(!said.includes(SECRET) && !said.includes("root:x:") && !said.includes("PATH="), `${where} told what is outside`);
-        if (/path/.test(field) && outside(material).includes(value)) judged.that(result?.isError === true, `${where} was not refused`);
+        if (/path/.test(way.join(".")) && at < OUTSIDE) judged.that(result?.isError === true, `${where} was not refused`);
         const text = (result?.content ?? []).map((part) => part.text ?? "").join("");
-        judged.that(!/[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/.test(text), `${where} has control characters in its text`);
+        judged.that(!/[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/.test(text), `${where} has control characters in its text: ${JSON.stringify(text).slice(0, 200)}`);
       }
     }
   }
@@ -215,7 +216,9 @@ export async function hostile({ tally }, speaker, protocol, listed, material, th
 function state(material) {
   const git = (...args) => execFileSync("git", ["-C", material.root, ...args], { encoding: "utf8" });
   const config = readFileSync(join(material.root, ".git/config"), "utf8");
-  return [git("status", "--porcelain", "--ignored", "--untracked-files=all"), git("for-each-ref"), git("diff"), config].join("\n");
+  // The documents of a change are made where they belong.
+  const status = git("status", "--porcelain", "--ignored", "--untracked-files=all").replaceAll(/^\?\? agentd\/changes\/.*\n/gm, "");
+  return [status, readdirSync(join(material.root, "..")).join(" "), git("for-each-ref"), git("diff"), config].join("\n");
 }
 
 /** A hundred calls at once: each has its own answer. */

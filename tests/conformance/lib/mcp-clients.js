@@ -26,8 +26,9 @@ function run(program, args) {
 /** The Inspector's command line over a command or an address. */
 export const inspector = (target) => (options) => run(process.execPath, [join(PACKAGES, "inspector/cli/build/cli.js"), "--cli", ...target, ...options]);
 
-/** Every method that the Inspector has, and what it says of mistakes. */
+/** Every method that the Inspector has, and what it says of mistakes. A few at a time: each is a process that mostly waits. */
 export async function inspected({ tally }, ask, listed, transport) {
+  const work = [];
   const asked = async (options) => {
     const out = await ask(options);
     const told = `the Inspector over ${transport}, ${options.join(" ")}`;
@@ -39,31 +40,44 @@ export async function inspected({ tally }, ask, listed, transport) {
       return {};
     }
   };
+  const that = (holds, otherwise) => tally.that(holds, `the Inspector over ${transport}: ${otherwise}`);
   const names = (list) => `${(list ?? []).map((one) => one.name).sort()}`;
   for (const [method, field] of [["tools/list", "tools"], ["prompts/list", "prompts"], ["resources/templates/list", "resourceTemplates"], ["resources/list", "resources"]]) {
-    const answer = await asked(["--method", method]);
-    // It reads the first page alone.
-    const whole = answer.nextCursor === undefined ? listed[field] : listed[field].slice(0, answer[field]?.length);
-    tally.that(names(answer[field]) === names(whole), `the Inspector over ${transport} lists other ${field}: ${names(answer[field])}`);
+    work.push(async () => {
+      const answer = await asked(["--method", method]);
+      // It reads the first page alone.
+      const whole = answer.nextCursor === undefined ? listed[field] : listed[field].slice(0, answer[field]?.length);
+      that(names(answer[field]) === names(whole), `it lists other ${field}: ${names(answer[field])}`);
+    });
   }
   const tools = new Tools(listed.tools);
-  const call = async (name, ...given) => {
-    const result = await asked(["--method", "tools/call", "--tool-name", name, ...given.flatMap((pair) => ["--tool-arg", pair])]);
-    tally.judged(tools.judge(name, result).map((problem) => `the Inspector over ${transport}: ${problem}`));
-    return result;
-  };
-  tally.that((await call("explain_rule", "rule=eval-of-data")).structuredContent?.id === "eval-of-data", `the Inspector over ${transport}: another rule was explained`);
-  tally.that((await call("review_diff", "base=main")).structuredContent?.total > 0, `the Inspector over ${transport}: the review found nothing`);
-  tally.that((await call("scan", "limit=1")).structuredContent?.findings?.length === 1, `the Inspector over ${transport}: a page of one finding has another size`);
-  tally.that((await call("explain_rule", "rule=no-such-rule")).isError === true, `the Inspector over ${transport}: a rule that is not there was explained`);
-  const rules = await asked(["--method", "resources/read", "--uri", "octoswarm://rules"]);
-  tally.that(JSON.parse(rules.contents?.[0]?.text ?? "[]").length > 0, `the Inspector over ${transport}: no rules to read`);
-  const prompt = await asked(["--method", "prompts/get", "--prompt-name", "plan", "--prompt-args", "title=Discounts"]);
-  tally.that(prompt.messages?.[0]?.content?.text?.includes("Discounts"), `the Inspector over ${transport}: the prompt does not hold its argument`);
+  const call = (holds, otherwise, name, ...given) =>
+    work.push(async () => {
+      const result = await asked(["--method", "tools/call", "--tool-name", name, ...given.flatMap((pair) => ["--tool-arg", pair])]);
+      tally.judged(tools.judge(name, result).map((problem) => `the Inspector over ${transport}: ${problem}`));
+      that(holds(result), otherwise);
+    });
+  call((result) => result.structuredContent?.id === "eval-of-data", "another rule was explained", "explain_rule", "rule=eval-of-data");
+  call((result) => result.structuredContent?.total > 0, "the review found nothing", "review_diff", "base=main");
+  call((result) => result.structuredContent?.findings?.length === 1, "a page of one finding has another size", "scan", "limit=1");
+  call((result) => result.isError === true, "a rule that is not there was explained", "explain_rule", "rule=no-such-rule");
+  work.push(async () => {
+    const rules = await asked(["--method", "resources/read", "--uri", "octoswarm://rules"]);
+    that(JSON.parse(rules.contents?.[0]?.text ?? "[]").length > 0, "no rules to read");
+  });
+  work.push(async () => {
+    const prompt = await asked(["--method", "prompts/get", "--prompt-name", "plan", "--prompt-args", "title=Discounts"]);
+    that(prompt.messages?.[0]?.content?.text?.includes("Discounts"), "the prompt does not hold its argument");
+  });
   for (const options of [["--method", "tools/call", "--tool-name", "no_such_tool"], ["--method", "resources/read", "--uri", "octoswarm://nothing"], ["--method", "prompts/get", "--prompt-name", "nothing"]]) {
-    const out = await ask(options);
-    tally.that(out.status !== 0 && /there is no (tool|resource|prompt)/.test(out.stderr), `the Inspector over ${transport}, ${options.join(" ")}: ${out.status} ${out.stderr.slice(-300)}`);
+    work.push(async () => {
+      const out = await ask(options);
+      that(out.status !== 0 && /there is no (tool|resource|prompt)/i.test(out.stderr), `${options.join(" ")}: ${out.status} ${out.stderr.slice(-300)}`);
+    });
   }
+  await Promise.all([0, 1, 2].map(async () => {
+    for (let next = work.shift(); next; next = work.shift()) await next();
+  }));
 }
 
 /** Both Python clients, as older clients open and as newer ones do. Each checks what it is told by itself, too. */
@@ -86,7 +100,7 @@ export async function pythonClients({ tally, once }, server, listed, transport) 
   };
   const tools = new Tools(listed.tools);
   const names = (list) => `${list.map((one) => one.name).sort()}`;
-  for (const library of ["mcp", "fastmcp"]) {
+  const each = ["mcp", "fastmcp"].map(async (library) => {
     for (const [mode, revision] of [["legacy", "2025-11-25"], ["auto", "2026-07-28"]]) {
       const out = await interpreter.run("mcp_clients.py", [library], JSON.stringify({ ...plan, mode }));
       const told = `${library} over ${transport} (${mode})`;
@@ -107,5 +121,6 @@ export async function pythonClients({ tally, once }, server, listed, transport) 
       tally.that(seen.resource.contents.length === 1 && seen.prompt.messages.length === 1, `${told}: resource or prompt is empty`);
       tally.that(seen.completion.completion.values.includes("eval-of-data"), `${told}: eval is not completed`);
     }
-  }
+  });
+  await Promise.all(each);
 }
