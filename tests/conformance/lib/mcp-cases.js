@@ -154,7 +154,9 @@ export async function wrong({ tally }, speaker, protocol, listed) {
 }
 
 async function refusedUnknown(refused, speaker) {
-  for (const method of ["no/such/method", "", "tools/list ", "TOOLS/LIST"]) await refused(METHOD_NOT_FOUND, method, {});
+  for (const method of ["no/such/method", "TOOLS/LIST"]) await refused(METHOD_NOT_FOUND, method, {});
+  // No header can say these.
+  if (speaker.transport === "stdio") for (const method of ["", "tools/list ", "n\u0000"]) await refused(METHOD_NOT_FOUND, method, {});
   // Removed by the newest revision.
   if (speaker.revision === MODERN) for (const method of ["ping", "logging/setLevel", "resources/subscribe"]) await refused(METHOD_NOT_FOUND, method, {});
 }

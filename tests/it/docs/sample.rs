@@ -133,7 +133,8 @@ impl Sample<'_> {
         let mut faults = Vec::new();
         let command = value.get("command").or_else(|| value.get("cmd")).and_then(Value::as_str);
         if let (Some("octoswarm"), Some(words)) = (command, value.get("args").and_then(Value::as_array)) {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).map(|word| word.trim_start_matches('$')).collect();
+            let words: Vec<&str> =
+                words.iter().filter_map(Value::as_str).map(|word| word.trim_start_matches('$')).collect();
             faults.extend(self.console(&format!("$ octoswarm {}\n", words.join(" "))));
         }
         let inner: Vec<&Value> = match value {
