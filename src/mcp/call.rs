@@ -16,6 +16,7 @@ use super::Host;
 use crate::app::local::Watch;
 use crate::app::{self, Desk, desk};
 use crate::artifact::Fault;
+use crate::stdx::text::visible_line;
 
 /// Two notices of progress are at least so far apart.
 const PACE: Duration = Duration::from_millis(100);
@@ -159,7 +160,9 @@ impl Trouble {
 
     /// Everything that is wrong with a call's arguments.
     pub(super) fn arguments(faults: &[Fault]) -> Self {
-        let faults = faults.iter().map(|fault| fault.to_string().replacen("the document: ", "", 1)).collect();
+        // They quote what was given.
+        let fault = |fault: &Fault| visible_line(&fault.to_string().replacen("the document: ", "", 1));
+        let faults = faults.iter().map(fault).collect();
         Self { text: "the arguments are not valid; nothing was done".to_owned(), faults, hint: None }
     }
 

@@ -39,13 +39,24 @@ pub async fn serve(
     let open = Arc::new(Open::default());
     let reading = tokio::spawn(read(BufReader::new(input), to_sdk, lines.clone(), Arc::clone(&open)));
     let relaying = tokio::spawn(relay(BufReader::new(from_sdk), lines, Arc::clone(&open)));
-    let writing = tokio::spawn(write(to_write, output));
-    match server.serve((sdk_in, sdk_out)).await {
-        Ok(running) => {
-            let _ended = running.waiting().await;
+    let mut writing = tokio::spawn(write(to_write, output));
+    let session = async {
+        match server.serve((sdk_in, sdk_out)).await {
+            Ok(running) => {
+                let _ended = running.waiting().await;
+            }
+            // A client that went before it had introduced itself, or spoke of something else first: it was told.
+            Err(error) => tracing::debug!("no session: {error}"),
         }
-        // A client that went before it had introduced itself, or spoke of something else first: it was told.
-        Err(error) => tracing::debug!("no session: {error}"),
+    };
+    tokio::select! {
+        () = session => {}
+        // Nobody reads what would be answered, though the input may stay open.
+        written = &mut writing => {
+            reading.abort();
+            relaying.abort();
+            return written.map_err(std::io::Error::other)?;
+        }
     }
     reading.abort();
     let _relayed = relaying.await;
@@ -199,9 +210,13 @@ fn fault(message: &Value) -> Option<Option<Vec<u8>>> {
     })
 }
 
-/// An error of the protocol; without an id where none could be read.
+/// An error of the protocol. Where no id could be read it has none: the protocol's schema knows no null there, as JSON-RPC does.
 fn refusal(id: &Value, code: i64, message: &str) -> Vec<u8> {
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string().into_bytes()
+    let mut refusal = json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } });
+    if !id.is_null() {
+        refusal["id"] = id.clone();
+    }
+    refusal.to_string().into_bytes()
 }
 
 /// What the SDK says, on its way out.

@@ -56,9 +56,15 @@ impl Sample<'_> {
     pub fn faults(&self, block: &Block) -> Vec<String> {
         match block.language.as_str() {
             "console" => self.console(&block.text),
-            "toml" => toml(&block.text),
+            "toml" => match ::toml::from_str::<Value>(&block.text) {
+                Ok(value) if value.get("mcp_servers").is_some() => self.host(&value),
+                _ => toml(&block.text),
+            },
             "yaml" => self.yaml(&block.text),
-            "json" => serde_json::from_str::<Value>(&block.text).err().map(|e| e.to_string()).into_iter().collect(),
+            "json" => match serde_json::from_str::<Value>(&block.text) {
+                Ok(value) => self.host(&value),
+                Err(error) => vec![error.to_string()],
+            },
             "ini" => self.unit(&block.text),
             "nginx" => self.nginx(&block.text),
             "caddy" => self.caddy(&block.text),
@@ -116,7 +122,28 @@ impl Sample<'_> {
         if value.get("languages").is_some() {
             return rule(&value);
         }
+        if value.get("extensions").is_some() {
+            return self.host(&value);
+        }
         RepoConfig::parse(text).err().into_iter().collect()
+    }
+
+    /// What an MCP host is told to start: every command of ours in it.
+    fn host(&self, value: &Value) -> Vec<String> {
+        let mut faults = Vec::new();
+        let command = value.get("command").or_else(|| value.get("cmd")).and_then(Value::as_str);
+        if let (Some("octoswarm"), Some(words)) = (command, value.get("args").and_then(Value::as_array)) {
+            let words: Vec<&str> =
+                words.iter().filter_map(Value::as_str).map(|word| word.trim_start_matches('$')).collect();
+            faults.extend(self.console(&format!("$ octoswarm {}\n", words.join(" "))));
+        }
+        let inner: Vec<&Value> = match value {
+            Value::Object(fields) => fields.values().collect(),
+            Value::Array(entries) => entries.iter().collect(),
+            _ => Vec::new(),
+        };
+        faults.extend(inner.into_iter().flat_map(|inner| self.host(inner)));
+        faults
     }
 
     /// One service of a compose file.
