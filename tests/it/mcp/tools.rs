@@ -44,6 +44,20 @@ fn each_tool_says_what_it_takes_answers_and_may_do() {
 }
 
 #[test]
+fn the_page_names_every_tool_and_no_other() {
+    let dir = repository();
+    let listed: BTreeSet<String> = tools(&mut Client::over(dir.path()))
+        .iter()
+        .filter_map(|tool| Some(tool["name"].as_str()?.to_owned()))
+        .collect();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/mcp.md")).unwrap();
+    let table = page.split("\n## ").find(|section| section.starts_with("Tools\n")).unwrap();
+    let named =
+        table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name.to_owned());
+    assert_eq!(named.collect::<BTreeSet<String>>(), listed);
+}
+
+#[test]
 fn what_a_tool_answers_has_the_form_that_it_promises() {
     let dir = repository();
     let mut client = Client::over(dir.path());
