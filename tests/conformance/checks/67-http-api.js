@@ -62,7 +62,8 @@ ${more}`;
     const args = ["-m", "schemathesis.cli", "--no-color", "--config-file", config, "run", file, "--url", server.url,
       "-H", `Authorization: Bearer ${TOKEN}`, "--generation-deterministic", "-n", `${EXAMPLES}`,
       "--max-time", `${SECONDS}`, "--continue-on-failure", "--request-timeout", "20", ...phases];
-    return command("python3", args, { folder, name, env: { PYTHONPATH: packages } });
+    // It leaves a folder of its own where it is started.
+    return command("python3", args, { folder, name, cwd: folder, env: { PYTHONPATH: packages } });
   };
 
   const strangers = await run("strangers", description);

@@ -39,9 +39,9 @@ function read(file) {
 }
 
 /** Runs to the end; what it says of itself is kept beside the record. */
-export function command(program, args, { folder, name, env = {} }) {
+export function command(program, args, { folder, name, env = {}, cwd = ROOT }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: ROOT, env: { ...process.env, RUST_BACKTRACE: "1", ...env } });
+    const child = spawn(program, args, { cwd, env: { ...process.env, RUST_BACKTRACE: "1", ...env } });
     const log = createWriteStream(join(folder, `${name}.log`));
     child.stderr.pipe(log);
     let stdout = "";

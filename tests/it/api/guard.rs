@@ -43,7 +43,7 @@ async fn nobody_without_the_token_under_a_strange_name_or_from_a_strange_page_ge
         (format!("{host}authorization: Basic {TOKEN}\r\n"), 401, "www-authenticate: Bearer"),
         (format!("{host}authorization: {TOKEN}\r\n"), 401, "www-authenticate: Bearer"),
         (format!("{host}{token}authorization: Bearer x\r\n"), 401, "www-authenticate: Bearer"),
-        (format!("host: evil.example\r\norigin: https://evil.example\r\n"), 403, "under that name"),
+        ("host: evil.example\r\norigin: https://evil.example\r\n".to_owned(), 403, "under that name"),
     ] {
         for path in ["/openapi.json", "/get_results", "/anything"] {
             let (found, answer) = ask(path, &headers).await;
