@@ -9,18 +9,15 @@ use serde_json::Value;
 use super::document::{Document, Head};
 use super::folder::{Desk, PROPOSAL, REVIEW, STATE, Shelf, TASKS, Text, spec_name};
 use super::review::{self, Review};
-use super::state::{Checksum, Counts, MAX_ITERATIONS, Phase, State};
+use super::state::{Counts, MAX_ITERATIONS, Phase, State};
 use super::tasks::{self, TaskList};
-use super::{Error, MAX_DOCUMENT, is_id, proposal, spec};
+use super::{Error, MAX_DOCUMENT, is_id, proposal, spec, standing};
 use crate::artifact::agentd::{
     CreateProposal, CreateReview, CreateSpec, CreateTasks, IssueSeverity, MAX_SPECS, Verdict,
 };
 use crate::artifact::{Fault, Form, Typed};
 use crate::domain::Millis;
 use crate::stdx::text::{binary_size, iso8601, truncate_chars};
-
-/// Characters of a summary in a list.
-const SHOWN: usize = 200;
 
 /// One of the four tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +137,7 @@ impl Changes {
     pub fn list(&self) -> Result<Vec<Summary>, Error> {
         let Some(shelf) = Shelf::open(&self.root, false)? else { return Ok(Vec::new()) };
         let ids = shelf.names()?.into_iter().filter(|name| is_id(name));
-        Ok(ids.map(|id| summary(&shelf, id)).collect())
+        Ok(ids.map(|id| standing::summary(&shelf, id)).collect())
     }
 
     /// One change.
@@ -393,6 +390,8 @@ impl Call {
     /// Writes the document where it is to change, then what the state says with it. Cut off in between, the same call finds the
     /// document as it should be, and mends the state.
     fn settle(self, desk: Desk, name: &str, text: Option<&str>, review: Option<Review>) -> Result<Made, Error> {
+        // Heads and words of progress may have grown since its size was looked at first.
+        text.map_or(Ok(()), |text| self.sized(text))?;
         let path = desk.path(name);
         let mut state = desk.state_now()?;
         let mut warnings = self.warnings;
@@ -434,137 +433,4 @@ impl Call {
         let message = if changed { format!("Written: {path}.") } else { format!("Unchanged: {path} says so already.") };
         Ok(Made { message, path, changed, warnings, phase: state.phase, next: desk.next(&state)? })
     }
-}
-
-impl Desk {
-    fn parsed<T>(
-        &self,
-        text: Option<&Text>,
-        read: impl Fn(&str) -> Result<(T, Head), Vec<Fault>>,
-    ) -> Result<Option<Document<T>>, Error> {
-        let Some(text) = text else { return Ok(None) };
-        let path = self.path(&text.name);
-        match read(&text.text) {
-            Ok((content, head)) => Ok(Some(Document { path, head, content, markdown: text.text.clone() })),
-            Err(faults) => Err(Error::Unreadable { path, faults }),
-        }
-    }
-
-    fn proposal(&self) -> Result<Option<Document<CreateProposal>>, Error> {
-        self.parsed(self.proposal.as_ref(), |text| proposal::read(text, &self.id))
-    }
-
-    fn spec(&self, id: &str) -> Result<Option<Document<CreateSpec>>, Error> {
-        self.parsed(self.specs.get(id), |text| spec::read(text, &self.id, id))
-    }
-
-    fn tasks(&self) -> Result<Option<Document<TaskList>>, Error> {
-        self.parsed(self.tasks.as_ref(), |text| tasks::read(text, &self.id))
-    }
-
-    fn review(&self) -> Result<Option<Document<Review>>, Error> {
-        self.parsed(self.review.as_ref(), |text| review::read(text, &self.id))
-    }
-
-    /// Whether a document is as it was when it was found valid, or is valid as it is now.
-    fn is_valid(&self, text: &Text) -> bool {
-        let known = self.state.as_ref().and_then(|state| state.checksums.get(&text.name));
-        known.is_some_and(|known| known.hash == text.hash)
-            || match text.name.as_str() {
-                PROPOSAL => proposal::read(&text.text, &self.id).is_ok(),
-                TASKS => tasks::read(&text.text, &self.id).is_ok(),
-                REVIEW => review::read(&text.text, &self.id).is_ok(),
-                _ => self
-                    .specs
-                    .iter()
-                    .any(|(id, spec)| spec.name == text.name && spec::read(&text.text, &self.id, id).is_ok()),
-            }
-    }
-
-    fn has_spec(&self, id: &str) -> bool {
-        self.specs.get(id).is_some_and(|text| self.is_valid(text))
-    }
-
-    /// The spec to be written next: one that is missing and builds on none that is.
-    fn next_spec(&self, proposal: &CreateProposal) -> Option<String> {
-        let mut missing = proposal.impact.affected_specs.iter().filter(|spec| !self.has_spec(&spec.id));
-        missing.find(|spec| spec.depends.iter().all(|id| self.has_spec(id))).map(|spec| spec.id.clone())
-    }
-
-    /// What the state says, or would say without its file: the documents that are there decide up to the tasks.
-    fn state_now(&self) -> Result<State, Error> {
-        let Some(proposal) = self.proposal()? else {
-            let fresh = || State::new(&self.id, "");
-            return Ok(self.state.clone().unwrap_or_else(fresh));
-        };
-        let mut state = self.state.clone().unwrap_or_else(|| State::new(&self.id, &proposal.head.created_at));
-        let tasks = self.tasks.as_ref().is_some_and(|text| self.is_valid(text));
-        let documented = match () {
-            () if tasks => Phase::TasksGenerated,
-            () if self.next_spec(&proposal.content).is_none() => Phase::SpecsGenerated,
-            () => Phase::Drafting,
-        };
-        if !state.phase.is_closed() {
-            state.phase = if tasks { state.phase.max(documented) } else { documented };
-        }
-        Ok(state)
-    }
-
-    /// Notes every document as it is now, where it is valid.
-    fn checksums(&self, state: &mut State, now: &str) {
-        let mut noted = std::mem::take(&mut state.checksums);
-        for text in self.texts() {
-            let known = noted.remove(&text.name).filter(|known| known.hash == text.hash);
-            let fresh = || Checksum { hash: text.hash.clone(), validated_at: now.to_owned() };
-            if known.is_some() || self.is_valid(text) {
-                state.checksums.insert(text.name.clone(), known.unwrap_or_else(fresh));
-            }
-        }
-    }
-
-    fn next(&self, state: &State) -> Result<String, Error> {
-        Ok(match state.phase {
-            Phase::Clarifying => "create_proposal".to_owned(),
-            Phase::Drafting => {
-                let proposal = self.proposal()?;
-                let spec = proposal.and_then(|proposal| self.next_spec(&proposal.content));
-                spec.map_or_else(|| "create_tasks".to_owned(), |id| format!("create_spec for `{id}`"))
-            }
-            Phase::SpecsGenerated => "create_tasks".to_owned(),
-            Phase::TasksGenerated | Phase::Planned | Phase::Testing | Phase::CodeReviewing => {
-                "do the tasks, then create_review".to_owned()
-            }
-            Phase::Implementing if state.iteration == 0 => "do the tasks, then create_review".to_owned(),
-            Phase::Implementing => "mend what the review names, then create_review".to_owned(),
-            Phase::Implemented | Phase::Merging | Phase::Archived => "nothing: the change is done".to_owned(),
-            Phase::Rejected => "a person decides; create_review tells what came of it".to_owned(),
-        })
-    }
-}
-
-fn summary(shelf: &Shelf, id: String) -> Summary {
-    let read = || -> Result<Summary, Error> {
-        let desk = shelf.change(&id)?.ok_or_else(|| Error::Unknown { id: id.clone() })?;
-        let state = desk.state_now()?;
-        let proposal = desk.proposal()?;
-        let problem = proposal.is_none().then(|| "it has no proposal".to_owned());
-        Ok(Summary {
-            id: id.clone(),
-            phase: proposal.as_ref().map(|_| state.phase),
-            iteration: state.iteration,
-            updated_at: Some(state.updated_at).filter(|at| !at.is_empty()),
-            summary: proposal.map(|proposal| truncate_chars(&proposal.content.summary, SHOWN)),
-            verdict: desk.review()?.map(|review| review.content.review.verdict),
-            problem,
-        })
-    };
-    read().unwrap_or_else(|error| Summary {
-        id: id.clone(),
-        phase: None,
-        iteration: 0,
-        updated_at: None,
-        summary: None,
-        verdict: None,
-        problem: Some(crate::stdx::error::chain(&error)),
-    })
 }

@@ -230,25 +230,38 @@ fn fence(line: &str) -> Option<(char, usize, bool)> {
     is_one.then(|| (mark, length, more.trim().is_empty()))
 }
 
+/// What of a line decides on blocks of code; looked at once, since blocks are looked for from many lines.
+struct Edge {
+    /// As [`fence`] says.
+    fence: Option<(char, usize, bool)>,
+    /// Blanks at the beginning; none of a line that has nothing else.
+    stands: Option<usize>,
+}
+
+impl Edge {
+    fn of(line: &&str) -> Self {
+        let bare = line.trim_start_matches(' ');
+        Self { fence: fence(line), stands: (!bare.trim().is_empty()).then(|| line.len() - bare.len()) }
+    }
+}
+
 /// Tells text from blocks of code. A block that never ends, or whose lines stand further left than its beginning, is text.
 fn kinds(lines: &[&str]) -> Vec<Kind> {
+    let edges: Vec<Edge> = lines.iter().map(Edge::of).collect();
     let mut kinds = vec![Kind::Text; lines.len()];
     // The longest end of each kind from a line on, so that no search is in vain.
     let mut ends = vec![[0_usize; 2]; lines.len() + 1];
     for at in (0..lines.len()).rev() {
         ends[at] = ends[at + 1];
-        if let Some((mark, length, true)) = fence(lines[at]) {
+        if let Some((mark, length, true)) = edges[at].fence {
             let longest = &mut ends[at][usize::from(mark == '~')];
             *longest = length.max(*longest);
         }
     }
     let mut at = 0;
     while at < lines.len() {
-        let end = fence(lines[at]).and_then(|(mark, length, _)| {
-            let blanks = margin(lines[at])?;
-            (ends[at + 1][usize::from(mark == '~')] >= length).then(|| block_end(lines, at, (mark, length), blanks))?
-        });
-        let Some(end) = end else {
+        let end = edges[at].fence.filter(|(mark, length, _)| ends[at + 1][usize::from(*mark == '~')] >= *length);
+        let Some(end) = end.and_then(|(mark, length, _)| block_end(&edges, at, mark, length)) else {
             at += 1;
             continue;
         };
@@ -259,17 +272,14 @@ fn kinds(lines: &[&str]) -> Vec<Kind> {
     kinds
 }
 
-fn block_end(lines: &[&str], from: usize, (mark, length): (char, usize), blanks: usize) -> Option<usize> {
+fn block_end(edges: &[Edge], from: usize, mark: char, length: usize) -> Option<usize> {
+    let blanks = edges[from].stands.unwrap_or_default();
     let most = if blanks == 0 { usize::MAX } else { MAX_INDENTED };
-    for (at, line) in lines.iter().enumerate().skip(from + 1).take(most) {
-        let stands = line.len() - line.trim_start_matches(' ').len();
-        if !line.trim().is_empty() && stands < blanks {
+    for (at, edge) in edges.iter().enumerate().skip(from + 1).take(most) {
+        if edge.stands.is_some_and(|stands| stands < blanks) {
             return None;
         }
-        if let Some((other, count, true)) = fence(line)
-            && other == mark
-            && count >= length
-        {
+        if edge.fence.is_some_and(|(other, count, ends)| ends && other == mark && count >= length) {
             return Some(at);
         }
     }

@@ -11,6 +11,7 @@ mod markdown;
 mod proposal;
 mod review;
 mod spec;
+mod standing;
 mod state;
 mod tasks;
 

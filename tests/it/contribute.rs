@@ -161,7 +161,7 @@ async fn s4_3_a_contribution_keeps_its_change_with_proposal_specs_tasks_and_revi
     assert!(body.contains("own reviewers read the change: APPROVED"), "{body}");
     // The next issue finds the folder empty, and this change with its cycle.
     let next = world.ask("Read c from a path", "Nothing that a mechanic could do.").await;
-    assert_eq!(world.comments(next).len(), 1);
+    assert_eq!(world.said(next).len(), 1);
     assert_eq!(documented(&world, "cycles/1").id, change.id);
     world.end().await;
 }
