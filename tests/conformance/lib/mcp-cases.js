@@ -208,7 +208,7 @@ export async function hostile({ tally }, speaker, protocol, listed, material, th
     judged.that(ways.length > 0 || !JSON.stringify(inputSchema).includes('"string"'), `${name} takes texts, and none was found`);
     for (const way of ways) {
       for (const [at, value] of values.entries()) {
-        if (!thorough && (at + calls) % 4 !== 0 && at >= OUTSIDE) continue;
+        if (!thorough && (at + calls) % 6 !== 0 && at >= OUTSIDE) continue;
         const { result, error } = await judged.ask("tools/call", { name, arguments: replaced(given, way, value) });
         calls += 1;
         const where = `${name} with ${way.join(".")} ${JSON.stringify(value).slice(0, 60)}`;
