@@ -20,7 +20,8 @@ const LISTS = { "tools/list": "tools", "resources/list": "resources", "resources
 /** A speaker with the judgement of everything that it hears. */
 class Judged {
   constructor(speaker, protocol, tally) {
-    Object.assign(this, { speaker, protocol, tally });
+    // Whatever comes, answers and notices; one HTTP exchange brings its own.
+    Object.assign(this, { speaker, protocol, tally, heard: speaker.messages ?? [] });
   }
 
   get place() {
@@ -30,6 +31,7 @@ class Judged {
   /** The message that answers; it has the form of one. */
   async ask(method, params) {
     const { message, messages, status, text } = await this.speaker.request(method, params);
+    if (messages) this.heard.push(...messages);
     const told = `${this.place} ${method} ${JSON.stringify(params ?? {}).slice(0, 200)}`;
     if (message === undefined) {
       this.tally.fail(`${told}: no message, but ${status} ${text?.slice(0, 200)}`);
@@ -59,6 +61,16 @@ class Judged {
   }
 }
 
+/** What is wrong with the progress that was told between a request and its answer. */
+function progressProblems(messages, token) {
+  const told = messages.filter((one) => one.method === "notifications/progress").map((one) => one.params);
+  const steps = told.map((one) => one.progress);
+  return [
+    ...told.filter((one) => one.progressToken !== token).map((one) => `progress for ${one.progressToken}, which nobody asked for`),
+    ...steps.filter((step, at) => at > 0 && step <= steps[at - 1]).map((step) => `progress that does not grow: ${step}`),
+  ];
+}
+
 /** Everything that the server offers, used once as it is meant to be. Answers what it offers. */
 export async function conversation({ tally }, speaker, protocol) {
   const judged = new Judged(speaker, protocol, tally);
@@ -76,12 +88,19 @@ export async function conversation({ tally }, speaker, protocol) {
   }
   const tools = new Tools(listed.tools);
   const answers = {};
+  let progress = 0;
   for (const { name } of listed.tools) {
+    const before = judged.heard.length;
     const { result } = await judged.ask("tools/call", { name, arguments: USE[name] ?? {}, _meta: { progressToken: `p-${name}` } });
+    const between = judged.heard.slice(before);
+    progress += between.filter((one) => one.method === "notifications/progress").length;
+    tally.judged(progressProblems(between, `p-${name}`).map((problem) => `${judged.place} ${name}: ${problem}`));
     tally.judged(tools.judge(name, result ?? {}).map((problem) => `${judged.place}: ${problem}`));
     if (name in USE) judged.that(result?.isError !== true, `${name} says ${result?.content?.[0]?.text}`);
     answers[name] = result?.structuredContent;
   }
+  // Over HTTP the newest revision is answered without a stream, and so without progress.
+  judged.that(progress > 0 || (speaker.transport === "HTTP" && speaker.revision === MODERN), "no progress was told to a client that asked for it");
   const { scan, review_diff, apply_fix, plan_issue, explain_rule } = answers;
   judged.that(scan?.findings?.some((one) => one.severity === "high" && one.path === "src/discount.py"), "scan found no high finding where there is one");
   judged.that(scan?.findings?.some((one) => one.fix), "scan found nothing that has a fix");
@@ -189,7 +208,7 @@ export async function hostile({ tally }, speaker, protocol, listed, material, th
     judged.that(ways.length > 0 || !JSON.stringify(inputSchema).includes('"string"'), `${name} takes texts, and none was found`);
     for (const way of ways) {
       for (const [at, value] of values.entries()) {
-        if (!thorough && (at + calls) % 4 !== 0 && at >= OUTSIDE) continue;
+        if (!thorough && (at + calls) % 6 !== 0 && at >= OUTSIDE) continue;
         const { result, error } = await judged.ask("tools/call", { name, arguments: replaced(given, way, value) });
         calls += 1;
         const where = `${name} with ${way.join(".")} ${JSON.stringify(value).slice(0, 60)}`;

@@ -141,7 +141,10 @@ export function started(args, options) {
   return child;
 }
 
-/** `octoswarm mcp`, spoken to line by line. Logs as much as it can, to see that none of it gets among the messages. */
+/**
+ * `octoswarm mcp`, spoken to line by line. With one revision it logs as much as it can, to see that none of it gets among the messages; that
+ * takes its time.
+ */
 export class Stdio {
   constructor(material, log, { revision = MODERN, options = [] } = {}) {
     this.transport = "stdio";
@@ -152,7 +155,7 @@ export class Stdio {
     this.others = [];
     this.last = 0;
     const args = ["mcp", "--root", material.root, "--state", material.state, ...options];
-    this.child = started(args, { cwd: material.root, env: { ...process.env, RUST_LOG: "trace", RUST_BACKTRACE: "0" } });
+    this.child = started(args, { cwd: material.root, env: { ...process.env, OCTOSWARM_LOG: revision === "2025-11-25" ? "trace" : "debug", RUST_BACKTRACE: "0" } });
     this.child.stderr.pipe(createWriteStream(log, { flags: "a" }));
     // It may end while we are still talking.
     this.child.stdin.on("error", () => {});
@@ -239,6 +242,7 @@ export async function serve(material, folder) {
       HOME: folder,
       OCTOSWARM_API_TOKEN: TOKEN,
       OCTOSWARM_API_ROOTS: material.root,
+      OCTOSWARM_LOG: "debug",
       // Whoever comes by the relay names the relay, and some say that they are a page of it.
       OCTOSWARM_API_ALLOWED_HOSTS: `127.0.0.1,localhost`,
       OCTOSWARM_API_ALLOWED_ORIGINS: `http://127.0.0.1:${front}`,
