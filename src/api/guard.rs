@@ -21,7 +21,8 @@ use crate::stdx::text::{truncate_chars, visible_line};
 const TOLD: usize = 300;
 /// Methods and headers that a page of an allowed origin may use.
 const METHODS: &str = "GET, POST, DELETE";
-const HEADERS: &str = "authorization, content-type, last-event-id, mcp-session-id, mcp-protocol-version";
+const HEADERS: &str =
+    "authorization, content-type, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
 /// Seconds that a browser remembers that.
 const REMEMBERED: &str = "600";
 

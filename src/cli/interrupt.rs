@@ -18,11 +18,16 @@ pub enum Interrupt {
 impl Interrupt {
     /// As a shell says of a program that a signal ended: 128 and the signal's number.
     pub fn exit(self) -> ExitCode {
-        ExitCode::from(match self {
+        ExitCode::from(self.code())
+    }
+
+    /// The same as a number.
+    pub fn code(self) -> u8 {
+        match self {
             Self::HungUp => 129,
             Self::Pressed => 130,
             Self::Terminated => 143,
-        })
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::interrupt::Interrupts;
 use super::{Exit, Failure, args, start_logging};
 use crate::config::LogFormat;
 use crate::mcp::{Host, Roots, Server, serve};
@@ -14,8 +15,16 @@ pub async fn cmd_mcp(args: args::Mcp) -> Exit {
     let roots = if args.roots.is_empty() { vec![PathBuf::from(".")] } else { args.roots };
     let roots = Roots::new(&roots).map_err(|error| Failure::Usage(error.into()))?;
     let state = crate::config::state_of_server(&args.place.into()).map_err(|error| Failure::Usage(error.into()))?;
-    let server = Server::new(Host::alone(roots, state));
-    serve(server, tokio::io::stdin(), tokio::io::stdout()).await?;
+    let host = Host::alone(roots, state);
+    let mut interrupts = Interrupts::catch()?;
+    let code = tokio::select! {
+        served = serve(Server::new(host.clone()), tokio::io::stdin(), tokio::io::stdout()) => {
+            served?;
+            0
+        }
+        interrupt = interrupts.next() => interrupt.code(),
+    };
+    host.close();
     // Standard input is read on a thread that nothing can wake: whoever closed our output may have left it open.
-    std::process::exit(0);
+    std::process::exit(code.into());
 }

@@ -61,6 +61,15 @@ impl Host {
         Self(Arc::new(Inner { roots, state, desk, slots: Semaphore::new(SLOTS) }))
     }
 
+    /// Removes what was taken in for this process alone.
+    pub fn close(&self) {
+        if let Desks::Private(cell) = &self.0.desk
+            && let Some(private) = cell.get()
+        {
+            private.close();
+        }
+    }
+
     /// Where codebases come in.
     async fn desk(&self) -> Result<&Desk, Trouble> {
         match &self.0.desk {

@@ -194,7 +194,7 @@ async fn next(input: &mut (impl AsyncBufReadExt + Unpin), line: &mut Vec<u8>) ->
 fn fault(message: &Value) -> Option<Option<Vec<u8>>> {
     let error = ClientJsonRpcMessage::deserialize(message).err()?;
     let method = message.get("method").and_then(Value::as_str);
-    let id = message.get("id").filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+    let id = message.get("id").filter(|id| id.is_string() || id.is_i64());
     Some(match (method, id) {
         (Some(_), None) if message.get("id").is_none() => None,
         (Some(method), Some(id)) if message.get("jsonrpc").is_some_and(|version| version == "2.0") => Some(refusal(

@@ -36,17 +36,30 @@ impl Client {
     }
 
     fn with(dir: &Path, args: &[&str]) -> Self {
-        let mut client = Self::silent(dir, args);
+        Self::silent(dir, args).greeted()
+    }
+
+    fn greeted(mut self) -> Self {
+        let client = &mut self;
         let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
         client.request("initialize", hello).unwrap();
         client.notify("notifications/initialized", json!({}));
-        client
+        self
+    }
+
+    /// With another temporary folder.
+    fn within(dir: &Path, temporary: &Path) -> Self {
+        let mut command = command(dir, &[]);
+        command.env("TMPDIR", temporary);
+        Self::start(command).greeted()
     }
 
     /// Without a handshake.
     fn silent(dir: &Path, args: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
-        command.arg("mcp").args(args).current_dir(dir).env_clear().env("HOME", dir.join("nobody"));
+        Self::start(command(dir, args))
+    }
+
+    fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (say, lines) = channel();
@@ -137,6 +150,12 @@ impl Client {
         assert!(self.child.wait().unwrap().success());
         rest
     }
+}
+
+fn command(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_octoswarm"));
+    command.arg("mcp").args(args).current_dir(dir).env_clear().env("HOME", dir.join("nobody"));
+    command
 }
 
 impl Drop for Client {

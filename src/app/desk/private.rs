@@ -1,9 +1,10 @@
 //! A desk for one process: what it takes is gone when the process is.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::{Desk, Limits};
 use crate::app::Error;
@@ -16,11 +17,11 @@ const WORKERS: usize = 2;
 /// As long as the process lives.
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// A desk with somebody who works at it. Dropped, the work stops and the folder goes.
+/// A desk with somebody who works at it. Dropped or closed, the work stops and the folder goes.
 pub struct Private {
     desk: Desk,
-    _stop: DropGuard,
-    _folder: Scratch,
+    stop: CancellationToken,
+    folder: Mutex<Option<Scratch>>,
 }
 
 impl Private {
@@ -39,13 +40,24 @@ impl Private {
         let open = move || runtime.block_on(Desk::open(&state, WORKERS, RETENTION, Limits::default()));
         let desk = tokio::task::spawn_blocking(open).await.map_err(Error::died("opening a desk"))??;
         let shutdown = CancellationToken::new();
-        let working = desk.clone();
-        let stop = shutdown.clone().drop_guard();
+        let (working, stop) = (desk.clone(), shutdown.clone());
         tokio::spawn(async move { working.work(shutdown).await });
-        Ok(Self { desk, _stop: stop, _folder: folder })
+        Ok(Self { desk, stop, folder: Mutex::new(Some(folder)) })
     }
 
     pub fn desk(&self) -> &Desk {
         &self.desk
+    }
+
+    /// Removes what it took, whoever still holds it: the process is about to end.
+    pub fn close(&self) {
+        self.stop.cancel();
+        drop(self.folder.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        self.close();
     }
 }

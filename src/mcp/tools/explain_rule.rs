@@ -13,7 +13,7 @@ pub(in crate::mcp) struct ExplainRule;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// Its id, as it stands in a finding, such as `eval-call`.
+    /// Its id, as it stands in a finding, such as `eval-of-data`.
     #[schemars(length(min = 1, max = 200))]
     rule: String,
 }

@@ -421,3 +421,23 @@ fn s4_4_s4_10_everything_is_judged_before_a_file_is_touched_and_every_fault_has_
         client.refused("create_proposal", proposal(hostile));
     }
 }
+
+#[test]
+fn what_was_taken_in_goes_with_the_process_however_it_is_told_to_stop() {
+    let dir = repository();
+    let left = |temporary: &std::path::Path| std::fs::read_dir(temporary).unwrap().count();
+    for signal in ["TERM", "INT", "EOF"] {
+        let temporary = tempfile::tempdir().unwrap();
+        let mut client = Client::within(dir.path(), temporary.path());
+        client.done("upload_codebase", json!({ "path": "src" }));
+        assert_eq!(left(temporary.path()), 1, "{signal}");
+        if signal == "EOF" {
+            client.end();
+        } else {
+            let pid = client.child.id().to_string();
+            assert!(std::process::Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+            client.child.wait().unwrap();
+        }
+        assert_eq!(left(temporary.path()), 0, "{signal}");
+    }
+}
