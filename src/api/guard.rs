@@ -47,8 +47,9 @@ impl Guard {
     /// `listen` is where the server really listens.
     pub fn new(api: &Api, listen: SocketAddr) -> Self {
         let hosts = if api.allowed_hosts.is_empty() {
-            let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter();
-            let mut hosts: Vec<Host> = own.map(|name| Host { name, port: Some(listen.port()) }).collect();
+            let own = ["localhost", "127.0.0.1", "[::1]"];
+            let mut hosts: Vec<Host> =
+                own.iter().filter_map(|name| Host::parse(&format!("{name}:{}", listen.port()))).collect();
             // Listening on one address of this machine's own network, say.
             if listen.ip().is_loopback() {
                 hosts.extend(Host::parse(&listen.to_string()));

@@ -208,11 +208,12 @@ async fn s0_13_an_agent_that_takes_too_long_leaves_an_error_and_the_others_go_on
     let mut watch = desk.watch(&review, 0).await.unwrap();
     while watch.next().await.unwrap().is_some() {}
     let Some(desk::Review::Done(aggregate)) = desk.result(&review).await.unwrap() else { panic!("it is done") };
-    let errors: Vec<(&str, &str)> =
-        aggregate.errors.iter().map(|(agent, error)| (agent.as_str(), error.code.as_str())).collect();
-    let late = "API_001";
-    assert_eq!(errors, [("critical", late), ("debt", late), ("documentation", late), ("improvement", late)]);
-    assert!(aggregate.critical.is_empty() && aggregate.documentation.is_empty());
+    // The two that have something to read cannot be done before anybody looks.
+    for agent in ["documentation", "debt"] {
+        assert_eq!(aggregate.errors.get(agent).map(|error| error.code.as_str()), Some("API_001"), "{agent}");
+    }
+    assert!(aggregate.errors.values().all(|error| error.code == "API_001"), "{:?}", aggregate.errors);
+    assert!(aggregate.debt.is_empty() && aggregate.documentation.is_empty());
     stop.cancel();
     work.await.unwrap();
 }
