@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use super::checks::Checks;
+pub use super::mcp::Mcp;
 pub use super::run::args::Run;
-pub use super::runs::args::{Agents, Place, Replay, Runs};
+pub use super::runs::args::{Agents, Replay, Runs};
 pub use super::scout::args::Scout;
 use crate::config::Overrides;
 use crate::domain::Severity;
@@ -77,17 +78,6 @@ pub struct Serve {
     /// End at once when standard input does: whoever started this server and held its other end is gone
     #[arg(long, hide = true)]
     pub until_input_ends: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "An MCP host starts this: see docs/mcp.md for what to write into its configuration.")]
-pub struct Mcp {
-    /// A folder that the tools may read and write; may be given more than once, and relative paths begin at the first
-    /// [default: the working directory]
-    #[arg(long = "root", value_name = "DIR")]
-    pub roots: Vec<PathBuf>,
-    #[command(flatten)]
-    pub place: Place,
 }
 
 // What several verbs take; a documentation comment here would replace the verb's own.

@@ -12,7 +12,7 @@ pub async fn cmd_audit(args: args::Audit) -> Exit {
         let what = if path.exists() { "is no folder" } else { "is not there" };
         return Err(Failure::Usage(anyhow::anyhow!("`{}` {what}: an audit takes a folder", path.display())));
     }
-    let audited = local::audit(path, output.clone()).await?;
+    let audited = local::audit(path, output.clone(), local::Watch::default()).await?;
     let written = match &output {
         None => None,
         Some(dir) => Some((dir, local::write(&audited.aggregate, dir, force).map_err(|e| Failure::Usage(e.into()))?)),

@@ -75,9 +75,9 @@ impl Swarms {
         };
         for folder in folders {
             let folder = folder?.path();
-            file::remove_unfinished(&folder)?;
+            remove_unfinished_in(&folder)?;
             for cycle in super::watch::cycles(&folder)? {
-                file::remove_unfinished(&cycle)?;
+                remove_unfinished_in(&cycle)?;
             }
         }
         Ok(())
@@ -86,6 +86,21 @@ impl Swarms {
     fn busy(&self) -> MutexGuard<'_, Vec<String>> {
         self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// In a cycle's folder, and in those of its change.
+fn remove_unfinished_in(folder: &Path) -> io::Result<()> {
+    file::remove_unfinished(folder)?;
+    let changes = match std::fs::read_dir(folder.join(CHANGES).join("changes")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        changes => changes?,
+    };
+    for change in changes {
+        let change = change?.path();
+        file::remove_unfinished(&change)?;
+        file::remove_unfinished(&change.join("specs"))?;
+    }
+    Ok(())
 }
 
 impl Drop for Cycle {

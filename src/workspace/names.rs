@@ -8,8 +8,8 @@ const LONGEST_NAME: usize = 255;
 
 /// Why nothing is written at a path, if so.
 pub(super) fn refuse_path(path: &str, limits: &Limits) -> Option<&'static str> {
-    refuse_shape(path, limits.depth)
-        .or_else(|| path.split('/').any(is_git).then_some("some systems take it for git's own folder"))
+    let git = path.split('/').any(is_git).then_some("some systems take it for git's own folder");
+    git.or_else(|| refuse_shape(path, limits.depth))
 }
 
 /// The same, but for git's own folder.

@@ -143,6 +143,19 @@ impl Auditing {
         }
     }
 
+    /// Every part, in the order of the agents; `begins` hears whose turn it is.
+    pub fn all(&self, begins: impl Fn(Category)) -> Aggregate {
+        let mut aggregate = Aggregate::begin();
+        for agent in ORDER {
+            begins(agent);
+            aggregate.take(self.part(agent).inspect_err(|error| {
+                let (agent, code) = (error.agent_name.as_str(), error.code.as_str());
+                tracing::warn!(agent, code, "an agent of the review failed: {}", error.message);
+            }));
+        }
+        aggregate
+    }
+
     fn asked<T>(
         &self,
         agent: Category,
@@ -164,15 +177,7 @@ impl Auditing {
 /// # Errors
 /// `ERR_001` when the request itself is not valid. What one agent cannot do stands in the aggregate.
 pub fn review(engine: &Arc<Engine>, request: &ReviewRequest, codebase: Codebase) -> Result<Aggregate, AgentError> {
-    let auditing = Auditing::new(Arc::clone(engine), request, codebase, CancellationToken::new())?;
-    let mut aggregate = Aggregate::begin();
-    for agent in ORDER {
-        aggregate.take(auditing.part(agent).inspect_err(|error| {
-            let (agent, code) = (error.agent_name.as_str(), error.code.as_str());
-            tracing::warn!(agent, code, "an agent of the review failed: {}", error.message);
-        }));
-    }
-    Ok(aggregate)
+    Ok(Auditing::new(Arc::clone(engine), request, codebase, CancellationToken::new())?.all(|_| {}))
 }
 
 /// The documentation agent (S0.5, S0.6).

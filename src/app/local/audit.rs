@@ -8,12 +8,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::audit;
+use super::Watch;
+use crate::agent::audit::{self, Auditing};
 use crate::analysis::{Engine, skip_reason};
 use crate::app::Error;
 use crate::artifact::server::{Aggregate, CodeFile, Codebase, ReviewRequest};
 use crate::domain::{Category, Coverage, Reading};
-use crate::stdx::text::binary_size;
+use crate::stdx::text::{binary_size, count};
 use crate::stdx::{file, hash};
 use crate::workspace::{self, Limits, Side};
 
@@ -34,13 +35,19 @@ pub struct Audited {
 /// below `output`.
 ///
 /// # Errors
-/// When the path is no folder, or cannot be read at all.
-pub async fn audit(path: PathBuf, output: Option<PathBuf>) -> Result<Audited, Error> {
+/// When the path is no folder, or cannot be read at all, or the audit was stopped.
+pub async fn audit(path: PathBuf, output: Option<PathBuf>, watch: Watch) -> Result<Audited, Error> {
     let engine = Engine::embedded()?;
     let work = move || {
         let (codebase, coverage) = read(&path, output.as_deref())?;
         let request = ReviewRequest { id: codebase_name(&path), params: BTreeMap::new() };
-        let aggregate = audit::review(&engine, &request, codebase).map_err(|error| Error::Path(error.message))?;
+        let auditing = Auditing::new(engine, &request, codebase, watch.cancel.clone());
+        let auditing = auditing.map_err(|error| Error::Path(error.message))?;
+        watch.say(&format!("{} to review", count(auditing.files(), "file")));
+        let aggregate = auditing.all(|agent| watch.say(&format!("{agent} is at work")));
+        if watch.cancel.is_cancelled() {
+            return Err(Error::Overtaken("the audit was stopped before its end".to_owned()));
+        }
         Ok(Audited { aggregate, coverage })
     };
     tokio::task::spawn_blocking(work).await.map_err(Error::died("the audit"))?

@@ -145,7 +145,7 @@ impl Tool for ReviewRepository {
             return Err(Trouble::new("the path is a file").hint("name its folder, or use scan for one file"));
         }
         let _turn = call.turn().await?;
-        let local::Audited { mut aggregate, coverage } = local::audit(path, None).await?;
+        let local::Audited { mut aggregate, coverage } = local::audit(path, None, call.watch()).await?;
         let found = (aggregate.critical.len(), aggregate.improvement.len(), aggregate.debt.len());
         let documents: Vec<String> = aggregate.documentation.keys().cloned().collect();
         let wants = |part: Part| input.parts.contains(&part);

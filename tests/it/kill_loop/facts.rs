@@ -287,6 +287,10 @@ pub fn litter(state: &Path, runs: &BTreeSet<String>) -> Vec<String> {
             [file] => ["octoswarm.db", "octoswarm.db-wal", "octoswarm.db-shm", "octoswarm.lock", "node"].contains(file),
             ["runs", run, file] => runs.contains(*run) && file.ends_with(".json"),
             ["swarms", _, file] | ["swarms", _, "cycles", _, file] => file.ends_with(".json"),
+            ["swarms", _, "agentd", "changes", _, file @ ..]
+            | ["swarms", _, "cycles", _, "agentd", "changes", _, file @ ..] => {
+                file == ["STATE.yaml"] || matches!(file, [.., last] if last.ends_with(".md") && !last.starts_with('.'))
+            }
             // Nothing waits, and nothing has failed; what was half written when it was killed goes with a sweep, by its age.
             ["messages", "processed", file] | ["messages", "outbox", _, file] => {
                 file.ends_with(".json") || file.ends_with(".tmp")
