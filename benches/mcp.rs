@@ -40,14 +40,14 @@ fn main() {
     page.line("One call of `explain_rule`, which reads nothing from the disk.");
     page.head(&["transport", "server", "at once", "calls/s", "p50", "p99", "p50 to the limit's"]);
     let mut cat = Pipe::start(Command::new("cat"));
-    let limits = [cat.measure(calls, 1, "cat"), cat.measure(calls, AT_ONCE, "cat")];
+    let limits = [cat.measure(calls, 1), cat.measure(calls, AT_ONCE)];
     let mut ours = Pipe::start({
         let mut command = Command::new(octoswarm());
         command.arg("mcp").arg("--root").arg(dir.path()).current_dir(dir.path());
         command
     });
     ours.greet();
-    let stdio = [ours.measure(calls, 1, "ours"), ours.measure(calls, AT_ONCE, "ours")];
+    let stdio = [ours.measure(calls, 1), ours.measure(calls, AT_ONCE)];
     let peer = peer();
     let mut theirs = Pipe::start({
         let mut command = Command::new("python3");
@@ -56,7 +56,7 @@ fn main() {
     });
     theirs.greet();
     let few = (calls / 4).max(AT_ONCE);
-    let python = [theirs.measure(few, 1, "FastMCP"), theirs.measure(few, AT_ONCE, "FastMCP")];
+    let python = [theirs.measure(few, 1), theirs.measure(few, AT_ONCE)];
     for (nth, at_once) in [1, AT_ONCE].into_iter().enumerate() {
         let limit = &limits[nth];
         limit.row(&mut page, "stdio", "the limit: `cat`", at_once, limit);
@@ -178,8 +178,7 @@ impl Pipe {
         self.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
 
-    fn measure(&mut self, calls: usize, at_once: usize, who: &str) -> Measured {
-        eprintln!("{who}: {calls} calls, {at_once} at once");
+    fn measure(&mut self, calls: usize, at_once: usize) -> Measured {
         let (mut open, mut each) = (HashMap::new(), Vec::with_capacity(calls));
         // The first ones are not counted.
         let warm = (calls / 10).max(at_once);

@@ -13,12 +13,15 @@ struct Argument {
     longest: usize,
 }
 
+/// The value of an argument, if there is one.
+type Given<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 struct Definition {
     name: &'static str,
     title: &'static str,
     about: &'static str,
     arguments: &'static [Argument],
-    text: fn(&dyn Fn(&str) -> Option<String>) -> String,
+    text: fn(&Given<'_>) -> String,
 }
 
 const NAME: usize = 1_024;

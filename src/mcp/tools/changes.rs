@@ -14,7 +14,7 @@ use crate::change::{self, Changes, Kind, Made};
 use crate::domain::Clock;
 use crate::mcp::call::{Answer, Call, Trouble};
 use crate::mcp::roots::shown;
-use crate::mcp::table::{Definition, Effect, Judged, Tool};
+use crate::mcp::table::{Effect, Judged, Tool};
 use crate::stdx::text::count;
 
 /// Characters of documents in one answer.
@@ -39,7 +39,7 @@ struct Created {
 
 macro_rules! create {
     ($kind:expr, $input:ty, $title:literal, $about:literal) => {
-        Definition::judged_by_whoever_works(Judged {
+        Judged {
             name: match $kind {
                 Kind::Proposal => "create_proposal",
                 Kind::Spec => "create_spec",
@@ -53,11 +53,11 @@ macro_rules! create {
             input: closed_input::<$input>,
             output: closed_output::<Created>,
             run: |arguments, call| Box::pin(create($kind, arguments, call)),
-        })
+        }
     };
 }
 
-pub(in crate::mcp) const PROPOSAL: Definition = create!(
+pub(in crate::mcp) const PROPOSAL: Judged = create!(
     Kind::Proposal,
     CreateProposal,
     "Propose a change",
@@ -65,21 +65,21 @@ pub(in crate::mcp) const PROPOSAL: Definition = create!(
      specs, tasks, review. A proposal that lists specs under impact.affected_specs has them written next, in the order of their \
      dependencies. Every fault of the arguments is told with its path, and then nothing is written."
 );
-pub(in crate::mcp) const SPEC: Definition = create!(
+pub(in crate::mcp) const SPEC: Judged = create!(
     Kind::Spec,
     CreateSpec,
     "Specify a part of a change",
     "Writes one spec of a change: an overview of at least 50 characters, requirements, and scenarios that tell when they are met. The change needs a \
      proposal, and the specs that this one depends on."
 );
-pub(in crate::mcp) const TASKS: Definition = create!(
+pub(in crate::mcp) const TASKS: Judged = create!(
     Kind::Tasks,
     CreateTasks,
     "Break a change into tasks",
     "Writes the list of tasks of a change, by layer (data, logic, integration, testing), each with the file it concerns and the spec it serves. The \
      change needs its proposal and every spec that the proposal lists."
 );
-pub(in crate::mcp) const REVIEW: Definition = create!(
+pub(in crate::mcp) const REVIEW: Judged = create!(
     Kind::Review,
     CreateReview,
     "Review a change",

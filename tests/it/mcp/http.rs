@@ -163,12 +163,12 @@ async fn a_hundred_clients_at_once_are_all_answered() {
 #[tokio::test]
 async fn progress_comes_as_a_stream_and_a_caller_that_goes_away_stops_the_work() {
     let dir = repository();
-    super::protocol::large(dir.path());
     let server = over(dir.path()).await;
     let params = json!({ "name": "review_diff", "arguments": {}, "_meta": { "progressToken": "p" } });
     let said = messages(modern(&server, "tools/call", params).send().await.unwrap()).await;
     let progress = said.iter().filter(|message| message["method"] == "notifications/progress").count();
     assert!(progress > 0 && said.last().unwrap().get("result").is_some(), "{said:?}");
+    super::protocol::large(dir.path());
     // Five that hang up, for four that may work at once: the sixth is not kept waiting.
     for _ in 0..5 {
         let params = json!({ "name": "scan", "arguments": {}, "_meta": { "progressToken": "p" } });
