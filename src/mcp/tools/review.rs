@@ -116,6 +116,14 @@ pub(in crate::mcp) struct WholeInput {
     #[serde(default = "without_documents")]
     #[schemars(length(min = 1, max = 4))]
     parts: BTreeSet<Part>,
+    /// Items of each part in the answer, the first ones; `total` counts all.
+    #[serde(default = "items_of_a_part")]
+    #[schemars(range(min = 1, max = 5000))]
+    limit: u32,
+}
+
+fn items_of_a_part() -> u32 {
+    200
 }
 
 fn without_documents() -> BTreeSet<Part> {
@@ -126,7 +134,18 @@ fn without_documents() -> BTreeSet<Part> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct Whole {
     aggregate: Aggregate,
+    total: Total,
     coverage: Coverage,
+}
+
+/// How many there are, in the answer or not.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Total {
+    critical: usize,
+    improvement: usize,
+    debt: usize,
+    /// Documents that can be written.
+    documentation: usize,
 }
 
 impl Tool for ReviewRepository {
@@ -146,8 +165,17 @@ impl Tool for ReviewRepository {
         }
         let _turn = call.turn().await?;
         let local::Audited { mut aggregate, coverage } = local::audit(path, None, call.watch()).await?;
-        let found = (aggregate.critical.len(), aggregate.improvement.len(), aggregate.debt.len());
         let documents: Vec<String> = aggregate.documentation.keys().cloned().collect();
+        let total = Total {
+            critical: aggregate.critical.len(),
+            improvement: aggregate.improvement.len(),
+            debt: aggregate.debt.len(),
+            documentation: documents.len(),
+        };
+        let most = input.limit as usize;
+        aggregate.critical.truncate(most);
+        aggregate.improvement.truncate(most);
+        aggregate.debt.truncate(most);
         let wants = |part: Part| input.parts.contains(&part);
         if !wants(Part::Documentation) {
             aggregate.documentation.clear();
@@ -163,9 +191,9 @@ impl Tool for ReviewRepository {
         }
         let mut text = format!(
             "{}, {}, {} of debt; {} of {} read.\n",
-            count(found.0, "critical issue"),
-            count(found.1, "improvement"),
-            count(found.2, "item"),
+            count(total.critical, "critical issue"),
+            count(total.improvement, "improvement"),
+            count(total.debt, "item"),
             coverage.read,
             count(coverage.total, "file"),
         );
@@ -181,6 +209,6 @@ impl Tool for ReviewRepository {
         for (agent, error) in &aggregate.errors {
             text.push_str(&format!("\nThe {agent} agent failed: {}", error.message));
         }
-        Answer::new(&Whole { aggregate, coverage: (&coverage).into() }, text)
+        Answer::new(&Whole { aggregate, total, coverage: (&coverage).into() }, text)
     }
 }

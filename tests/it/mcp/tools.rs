@@ -195,6 +195,20 @@ fn every_fault_of_the_arguments_is_told_at_once_and_nothing_is_done() {
 }
 
 #[test]
+fn a_codebase_is_reviewed_in_the_parts_that_are_asked_for_and_no_longer_than_that() {
+    let dir = repository();
+    let mut client = Client::over(dir.path());
+    let whole = client.done("review_repository", json!({}));
+    assert_eq!(whole["aggregate"]["critical"].as_array().unwrap().len(), 2, "{whole}");
+    assert_eq!(whole["aggregate"]["documentation"], json!({}), "it was not asked for");
+    let part = client.done("review_repository", json!({ "parts": ["critical", "documentation"], "limit": 1 }));
+    assert_eq!((part["aggregate"]["critical"].as_array().unwrap().len(), &part["total"]["critical"]), (1, &json!(2)));
+    assert_eq!(part["aggregate"]["improvement"], json!([]));
+    assert!(part["aggregate"]["documentation"]["README.md"].is_string(), "{part}");
+    assert!(client.refused("review_repository", json!({ "path": "src/old.py" })).contains("is a file"));
+}
+
+#[test]
 fn a_plan_has_tasks_or_questions() {
     let dir = repository();
     let mut client = Client::over(dir.path());
