@@ -25,6 +25,13 @@ const OPTIONAL = new Set(
   totalTestLOC plan code tests review line_numbers content_preview repo_url reference params`.split(/\s+/),
 );
 const ALL_OPTIONAL = new Set(["agent-config", "pipeline-options"]);
+// What the tools of a change do not ask for.
+const OPTIONAL_IN = {
+  "create-proposal": new Set("new_files affected_specs depends affected_code breaking_changes".split(" ")),
+  "create-spec": new Set("priority given flow_diagram data_model".split(" ")),
+  "create-tasks": new Set("spec_ref depends".split(" ")),
+  "create-review": new Set("issues category file recommendation test_results".split(" ")),
+};
 // What a contract allows to be null.
 const NULLABLE = new Set(
   "projectContext plan task result final_outcome timestamp merged_by merge_commit current_issue current_pr last_run".split(" "),
@@ -90,5 +97,5 @@ function may(name, pointer, what) {
   if (what.endsWith("nulled")) return NULLABLE.has(key);
   if (!what.endsWith("dropped")) return false;
   const inMap = name === "documentation-map" || (name === "review-aggregate" && /^\/errors\/[^/]+$/.test(pointer));
-  return ENTRY.test(pointer) || inMap || OPTIONAL.has(key) || ALL_OPTIONAL.has(name);
+  return ENTRY.test(pointer) || inMap || OPTIONAL.has(key) || ALL_OPTIONAL.has(name) || Boolean(OPTIONAL_IN[name]?.has(key));
 }
